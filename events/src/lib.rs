@@ -11,6 +11,7 @@ pub mod arguments;
 pub mod codec;
 pub mod content;
 pub mod envelope;
+pub mod estimate;
 pub mod event;
 pub mod hash;
 pub mod id;
