@@ -1,13 +1,26 @@
 //! Providers of models. Each has a pure part (`wire.rs`: request from items, reply from a stream)
 //! and a thin one that moves bytes.
 
+mod openai;
+mod registry;
+mod render;
+mod script;
+#[cfg(test)]
+mod testing;
+
 use std::time::Duration;
 
 use bytes::Bytes;
 use events::event::model::{EndReason, FailureKind, ReasoningPart, Usage};
+use events::text::{clean_str, head};
 use events::{Hash, Item, RequestNumber, Spec};
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
+
+use crate::limits::FAILURE_MESSAGE_BYTES_MAX;
+
+pub use registry::{Providers, UnknownProvider};
+pub use script::{Script, ScriptError};
 
 /// A provider of models, named in a pod's model before the colon.
 pub trait Provider: Send + Sync + 'static {
@@ -60,6 +73,8 @@ impl Body {
 pub struct Ask {
     /// The request's number in its pod.
     pub request: RequestNumber,
+    /// Which attempt at it this is, from 1.
+    pub attempt: u32,
     /// The pod's spec at this request.
     pub spec: std::sync::Arc<Spec>,
     /// The body.
@@ -124,4 +139,20 @@ pub struct Failure {
     pub draft: String,
     /// The provider's id of the request.
     pub provider_request_id: Option<String>,
+}
+
+impl Failure {
+    /// A failure of this kind. The message may come from anywhere: it is cleaned and cut.
+    pub fn new(kind: FailureKind, message: &str) -> Self {
+        // Cut before it is cleaned as well: an error page can be large.
+        let cleaned = clean_str(head(message, 4 * FAILURE_MESSAGE_BYTES_MAX));
+        Self {
+            kind,
+            message: head(&cleaned, FAILURE_MESSAGE_BYTES_MAX).trim().to_owned(),
+            status: None,
+            retry_after: None,
+            draft: String::new(),
+            provider_request_id: None,
+        }
+    }
 }

@@ -1,0 +1,3 @@
+//! The dialect, without I/O: a request from items, a reply from a stream.
+
+pub(crate) mod request;
