@@ -27,16 +27,24 @@ pub struct Append {
 /// Bytes that an event names by their hash and that are kept once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attachment {
-    /// BLAKE3 of the bytes.
-    pub hash: Hash,
-    /// The bytes.
-    pub bytes: Vec<u8>,
+    hash: Hash,
+    bytes: Vec<u8>,
 }
 
 impl Attachment {
     /// Bytes under their hash.
     pub fn new(bytes: Vec<u8>) -> Self {
         Self { hash: Hash::of(&bytes), bytes }
+    }
+
+    /// BLAKE3 of the bytes: what an event names them by.
+    pub fn hash(&self) -> Hash {
+        self.hash
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 }
 
@@ -159,49 +167,11 @@ pub trait ReadLog: Send + Sync + 'static {
 pub trait AppendLog: Send + Sync + 'static {
     /// Appends to one or several logs and attaches bytes, all or nothing, and answers when it is
     /// durable. Each event gets the next place of its log.
+    ///
+    /// Whoever drops the future gives up the answer, not the append: it may still be carried out.
     fn append(
         &self,
         appends: Vec<Append>,
         attachments: Vec<Attachment>,
     ) -> StoreFuture<'_, Result<Receipt, AppendError>>;
-}
-
-/// A pod's log from a place on: first what is there, then what is appended, nothing twice and
-/// nothing missed.
-pub struct Follow {
-    log: Arc<dyn ReadLog>,
-    pod: PodId,
-    next: Seq,
-    page: std::collections::VecDeque<Arc<Envelope>>,
-    committed: watch::Receiver<Position>,
-}
-
-impl Follow {
-    /// Events read from the store at a time.
-    const PAGE_EVENTS_MAX: usize = 256;
-
-    /// Follows the pod's log from `from` on.
-    pub fn new(log: Arc<dyn ReadLog>, pod: PodId, from: Seq) -> Self {
-        let committed = log.committed();
-        Self { log, pod, next: from.max(Seq(1)), page: std::collections::VecDeque::new(), committed }
-    }
-
-    /// The next event, as soon as it is durable; `None` when the store has closed.
-    pub async fn next(&mut self) -> Option<Result<Arc<Envelope>, ReadError>> {
-        loop {
-            if let Some(envelope) = self.page.pop_front() {
-                self.next = envelope.seq().next();
-                return Some(Ok(envelope));
-            }
-            // Marked as seen before the read: what is committed after it wakes the wait below.
-            self.committed.borrow_and_update();
-            match self.log.read(self.pod, self.next, Self::PAGE_EVENTS_MAX) {
-                Ok(page) => self.page = page.into(),
-                Err(error) => return Some(Err(error)),
-            }
-            if self.page.is_empty() && self.committed.changed().await.is_err() {
-                return None;
-            }
-        }
-    }
 }
