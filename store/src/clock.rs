@@ -20,7 +20,9 @@ impl Clock {
         Self::new(|| {
             let micros = match SystemTime::now().duration_since(UNIX_EPOCH) {
                 Ok(after) => i64::try_from(after.as_micros()).unwrap_or(i64::MAX),
-                Err(before) => i64::try_from(before.duration().as_micros()).map_or(i64::MIN, |micros| -micros),
+                Err(before) => {
+                    i64::try_from(before.duration().as_micros()).map_or(i64::MIN, |micros| -micros)
+                }
             };
             Timestamp::from_micros(micros)
         })

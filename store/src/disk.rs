@@ -1,6 +1,6 @@
 //! The store on disk: one redb file.
 //!
-//! - [`check`](self): what a file is, before anything is written to it
+//! - `check` finds out what a file is, before anything is written to it
 //! - `gate` holds writes back until that is known, `create` makes a new file
 //! - `table` says what lies where, `blob` keeps large contents
 //! - `scribe` gathers appends into commits, `ledger` writes them, `read` reads pages
@@ -82,7 +82,7 @@ impl DiskStore {
             OpenOptions::new().read(true).write(true).open(path).map_err(OpenError::io("open", path))?;
         check::head(&file).map_err(OpenError::io("read", path))?.map_err(|finding| finding.at(path))?;
         let backend = FileBackend::new(file).map_err(|error| check::refused(error, path))?;
-        Self::over(Gate::shut(backend), path, clock)
+        Self::over(&Gate::shut(backend), path, clock)
     }
 
     /// A store on something else than a file; an empty backend becomes a new store. For tests that
@@ -95,14 +95,14 @@ impl DiskStore {
             gate.open().map_err(OpenError::io("write", path))?;
             let database = open_database(&gate, path)?;
             create::initialise(&database, &clock)
-                .map_err(|error| OpenError::io("write", path)(io::Error::other(error.to_string())))?;
+                .map_err(|error| OpenError::io("write", path)(error.into_io()))?;
             return Self::start(database, path, clock);
         }
-        Self::over(gate, path, clock)
+        Self::over(&gate, path, clock)
     }
 
-    fn over(gate: Gate, path: &Path, clock: Clock) -> Result<Self, OpenError> {
-        let database = open_database(&gate, path)?;
+    fn over(gate: &Gate, path: &Path, clock: Clock) -> Result<Self, OpenError> {
+        let database = open_database(gate, path)?;
         guarded(|| check::identify(&database))
             .map_err(Finding::Damaged)
             .flatten()

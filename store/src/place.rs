@@ -54,7 +54,9 @@ pub(crate) fn place<E>(
             }
         }
         let head = |pod: PodId| heads.get(&pod).copied().flatten();
-        if let Err(refusal) = check_expected(&append, head(append.pod), fork.map(|(from, at)| (at, head(from)))) {
+        if let Err(refusal) =
+            check_expected(&append, head(append.pod), fork.map(|(from, at)| (at, head(from))))
+        {
             return Ok(Err(refusal));
         }
         let (pod, mut seq) = (append.pod, append.expected);
@@ -82,7 +84,9 @@ fn refused(why: String) -> AppendError {
 fn admit(appends: &[Append], attachments: &[Attachment]) -> Result<(), AppendError> {
     let events: usize = appends.iter().map(|append| append.drafts.len()).sum();
     if events > APPEND_EVENTS_MAX {
-        return Err(refused(format!("{events} events in one append; a store takes {APPEND_EVENTS_MAX} at once")));
+        return Err(refused(format!(
+            "{events} events in one append; a store takes {APPEND_EVENTS_MAX} at once"
+        )));
     }
     for attachment in attachments {
         check_content(attachment.bytes().len())?;
@@ -98,7 +102,9 @@ fn admit(appends: &[Append], attachments: &[Attachment]) -> Result<(), AppendErr
 
 fn check_content(bytes: usize) -> Result<(), AppendError> {
     if bytes > CONTENT_BYTES_MAX {
-        return Err(refused(format!("a content of {bytes} bytes; a store keeps at most {CONTENT_BYTES_MAX}")));
+        return Err(refused(format!(
+            "a content of {bytes} bytes; a store keeps at most {CONTENT_BYTES_MAX}"
+        )));
     }
     Ok(())
 }
@@ -120,11 +126,7 @@ fn check_size(record: &Record, sum: &mut usize) -> Result<(), AppendError> {
 }
 
 fn forked(draft: &Draft) -> Option<&PodForked> {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "one kind begins a fork, whatever else is added")]
-    match &draft.event {
-        Event::PodForked(forked) => Some(forked),
-        _ => None,
-    }
+    if let Event::PodForked(forked) = &draft.event { Some(forked) } else { None }
 }
 
 fn fork_of(append: &Append) -> Option<(PodId, Seq)> {

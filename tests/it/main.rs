@@ -3,4 +3,5 @@
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
 mod server;
+mod store;
 mod strict;

@@ -33,13 +33,12 @@ pub(super) fn read(
     hash: Hash,
 ) -> Result<Option<Vec<u8>>, TableError> {
     let mut bytes = None::<Vec<u8>>;
-    let mut next = 0;
-    for chunk in contents.range((hash.as_bytes(), 0)..=(hash.as_bytes(), u32::MAX))? {
+    let chunks = contents.range((hash.as_bytes(), 0)..=(hash.as_bytes(), u32::MAX))?;
+    for (chunk, next) in chunks.zip(0..) {
         let (key, chunk) = chunk?;
         if key.value().1 != next {
             return Err(TableError::Damaged(format!("chunk {next} of content {hash} is missing")));
         }
-        next += 1;
         bytes.get_or_insert_default().extend_from_slice(chunk.value());
     }
     if bytes.as_deref().is_some_and(|bytes| Hash::of(bytes) != hash) {

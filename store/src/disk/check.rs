@@ -7,9 +7,7 @@ use std::path::Path;
 use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase, ReadableTable, StorageError};
 
 use super::error::{OpenError, TableError};
-use super::table::{
-    CONTENTS, FORMAT, FORMAT_KEY, INDEX, LOG, META, PODS, STREAMS, Stream, last_position,
-};
+use super::table::{CONTENTS, FORMAT, FORMAT_KEY, INDEX, LOG, META, PODS, STREAMS, Stream, last_position};
 
 /// What a file is when it is no store that can be opened.
 #[derive(Debug, PartialEq, Eq)]
@@ -61,12 +59,13 @@ fn judge(head: &[u8]) -> Result<(), Finding> {
 }
 
 fn describe(head: &[u8]) -> &'static str {
-    let text = std::str::from_utf8(head).map_or_else(|error| error.error_len().is_none(), |_| true);
+    let unicode = std::str::from_utf8(head).map_or_else(|error| error.error_len().is_none(), |_| true);
+    let text = unicode && head.iter().all(|byte| *byte >= b' ' || byte.is_ascii_whitespace());
     if head.is_empty() {
-        "the file is empty"
+        "it is empty"
     } else if head.starts_with(b"SQLite format 3\0") {
         "it is an SQLite database"
-    } else if text && !head.contains(&0) {
+    } else if text {
         "it is a text file"
     } else {
         "its first bytes are of no store"
@@ -74,32 +73,34 @@ fn describe(head: &[u8]) -> &'static str {
 }
 
 /// What it means that redb could not open the file.
+#[expect(clippy::wildcard_enum_match_arm, reason = "redb may add errors, and they are of the file too")]
 pub(super) fn refused(error: DatabaseError, path: &Path) -> OpenError {
-    let finding = match error {
-        DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch => {
-            return OpenError::Locked { path: path.to_path_buf() };
-        }
-        DatabaseError::Storage(StorageError::Io(source)) => match source.kind() {
-            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-                Finding::Damaged(format!("its database says: {source}"))
-            }
-            _ => return OpenError::io("read", path)(source),
-        },
-        DatabaseError::UpgradeRequired(format) => {
-            Finding::Foreign(format!("it is a redb database in the old file format {format}"))
-        }
-        other => Finding::Damaged(format!("its database says: {other}")),
+    let of_the_bytes = |source: &io::Error| {
+        matches!(source.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof)
     };
-    finding.at(path)
+    match error {
+        DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch => {
+            OpenError::Locked { path: path.to_path_buf() }
+        }
+        DatabaseError::Storage(StorageError::Io(source)) if !of_the_bytes(&source) => {
+            OpenError::io("read", path)(source)
+        }
+        DatabaseError::UpgradeRequired(format) => {
+            Finding::Foreign(format!("it is a redb database in the old file format {format}")).at(path)
+        }
+        error => Finding::Damaged(format!("its database says: {error}")).at(path),
+    }
 }
 
 /// Makes sure that the database is a store of this version.
 pub(super) fn identify(database: &Database) -> Result<(), Finding> {
     let damaged = |error: TableError| Finding::Damaged(error.to_string());
     let txn = database.begin_read().map_err(|error| damaged(error.into()))?;
-    let meta = txn.open_table(META).map_err(|error| match error {
-        redb::TableError::Storage(error) => damaged(error.into()),
-        _ => Finding::Foreign("it is a redb database of another program".to_owned()),
+    let meta = txn.open_table(META).map_err(|error| {
+        if let redb::TableError::Storage(error) = error {
+            return damaged(error.into());
+        }
+        Finding::Foreign("it is a redb database of another program".to_owned())
     })?;
     let format = meta_value(&meta, FORMAT_KEY).map_err(damaged)?;
     match format.as_deref().map(<[u8; 4]>::try_from) {
@@ -155,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_database_is_told_by_its_first_bytes() {
-        assert_eq!(foreign(b""), "the file is empty");
+        assert_eq!(foreign(b""), "it is empty");
         assert_eq!(foreign(b"SQLite format 3\0\x10\0"), "it is an SQLite database");
         assert_eq!(foreign("grüße\n".as_bytes()), "it is a text file");
         assert_eq!(foreign(&"grüße".as_bytes()[..4]), "it is a text file");

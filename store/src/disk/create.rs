@@ -13,9 +13,7 @@ use rustix::fs::RenameFlags;
 use rustix::io::Errno;
 
 use super::error::{OpenError, TableError};
-use super::table::{
-    CONTENTS, CREATED_KEY, FORMAT, FORMAT_KEY, INDEX, LOG, META, PODS, STORE_KEY, STREAMS,
-};
+use super::table::{CONTENTS, CREATED_KEY, FORMAT, FORMAT_KEY, INDEX, LOG, META, PODS, STORE_KEY, STREAMS};
 use crate::clock::Clock;
 
 /// Only its owner reads a store: what tools print ends up in it.
@@ -31,10 +29,7 @@ pub(super) fn create(path: &Path, clock: &Clock) -> Result<(), OpenError> {
     create_directories(directory).map_err(OpenError::io("create the directory", directory))?;
     let unfinished = Unfinished(beside(path));
     let file = unfinished.create().map_err(OpenError::io("create", path))?;
-    write(file, clock).map_err(|why| match why {
-        TableError::Redb(redb::Error::Io(source)) => OpenError::io("create", path)(source),
-        why => OpenError::io("create", path)(io::Error::other(why.to_string())),
-    })?;
+    write(file, clock).map_err(|error| OpenError::io("create", path)(error.into_io()))?;
     unfinished.publish(path).map_err(OpenError::io("create", path))?;
     sync(directory).map_err(OpenError::io("sync the directory", directory))
 }
@@ -84,8 +79,13 @@ impl Unfinished {
     /// Gives it its name. A file that has the name already stays: it may be a store in use.
     fn publish(&self, path: &Path) -> io::Result<()> {
         sync(&self.0)?;
-        let renamed =
-            rustix::fs::renameat_with(rustix::fs::CWD, &self.0, rustix::fs::CWD, path, RenameFlags::NOREPLACE);
+        let renamed = rustix::fs::renameat_with(
+            rustix::fs::CWD,
+            &self.0,
+            rustix::fs::CWD,
+            path,
+            RenameFlags::NOREPLACE,
+        );
         let named = match renamed {
             // Not every file system can refuse to replace; a link refuses on those.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => std::fs::hard_link(&self.0, path),

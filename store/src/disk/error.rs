@@ -56,10 +56,7 @@ pub enum OpenError {
 
 impl OpenError {
     /// For `map_err`: the system refused to do this with this path.
-    pub(super) fn io(
-        doing: &'static str,
-        path: impl Into<PathBuf>,
-    ) -> impl FnOnce(io::Error) -> Self {
+    pub(super) fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, doing, source }
     }
@@ -74,6 +71,16 @@ pub(super) enum TableError {
     /// redb gave what this program never wrote.
     #[error("{0}")]
     Damaged(String),
+}
+
+impl TableError {
+    /// For who makes a file: there, all errors come from the system in the end.
+    pub(super) fn into_io(self) -> io::Error {
+        if let Self::Redb(redb::Error::Io(source)) = self {
+            return source;
+        }
+        io::Error::other(self.to_string())
+    }
 }
 
 /// redb has an error type for each operation; whoever waits for an append wants one.

@@ -50,7 +50,11 @@ impl Gate {
     }
 
     /// Holds the deed back if the gate is shut; otherwise carries it out.
-    fn hold_or(&self, deed: impl FnOnce() -> Deed, carry_out: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    fn hold_or(
+        &self,
+        deed: impl FnOnce() -> Deed,
+        carry_out: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
         if self.0.held.read().unwrap_or_else(PoisonError::into_inner).is_none() {
             return carry_out();
         }
@@ -128,10 +132,7 @@ impl StorageBackend for Gate {
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.hold_or(
-            || Deed::Write { offset, bytes: data.to_vec() },
-            || self.0.file.write(offset, data),
-        )
+        self.hold_or(|| Deed::Write { offset, bytes: data.to_vec() }, || self.0.file.write(offset, data))
     }
 
     fn close(&self) -> io::Result<()> {

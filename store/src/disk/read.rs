@@ -166,7 +166,8 @@ fn entries(
         let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
         let mut rows = log.range(first.position..=last.position).map_err(TableError::from)?;
         for place in run {
-            let missing = || TableError::Damaged(format!("the entry at position {} is missing", place.position));
+            let missing =
+                || TableError::Damaged(format!("the entry at position {} is missing", place.position));
             let (position, bytes) = rows.next().ok_or_else(missing)?.map_err(TableError::from)?;
             if position.value() != place.position {
                 return Err(missing().into());

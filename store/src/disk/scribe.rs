@@ -78,7 +78,11 @@ impl Scribe {
         Arc::new(Self { shared, clock, desk: Mutex::default(), rest: Condvar::new(), places })
     }
 
-    pub(super) async fn append(self: &Arc<Self>, appends: Vec<Append>, attachments: Vec<Attachment>) -> Answer {
+    pub(super) async fn append(
+        self: &Arc<Self>,
+        appends: Vec<Append>,
+        attachments: Vec<Attachment>,
+    ) -> Answer {
         let Ok(place) = Arc::clone(&self.places).acquire_owned().await else { return Err(self.closed()) };
         let (to, answer) = oneshot::channel();
         self.hand_in(Request { appends, attachments, reply: Reply { to, _place: place } })?;
@@ -178,7 +182,11 @@ impl Scribe {
         }
         let (last, written_bytes) = (ledger.last(), ledger.written_bytes());
         drop(ledger);
-        if written_bytes == 0 { txn.abort()? } else { txn.commit()? }
+        if written_bytes == 0 {
+            txn.abort()?;
+        } else {
+            txn.commit()?;
+        }
         Ok(last)
     }
 

@@ -118,7 +118,8 @@ impl Stream {
         if *sum != checksum(number, fields) {
             return damaged(format!("the head of stream {number} is not what was written"));
         }
-        rmp_serde::from_slice(fields).or_else(|error| damaged(format!("the head of stream {number}: {error}")))
+        rmp_serde::from_slice(fields)
+            .or_else(|error| damaged(format!("the head of stream {number}: {error}")))
     }
 }
 
