@@ -9,6 +9,8 @@ mod args;
 mod command;
 mod config;
 mod exit;
+mod export;
+mod import;
 mod logging;
 mod nearest;
 mod output;

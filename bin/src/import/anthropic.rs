@@ -1,0 +1,169 @@
+//! Messages of Anthropic's Messages: an array of them, or the body of a request. Transcripts of
+//! Claude Code are made of the same blocks.
+
+use actors::provider::ReplyPart;
+use events::ToolSpec;
+use events::event::model::{EndReason, ReasoningPart, Usage};
+use events::event::tool::CallOutcome;
+use events::spec::Effect;
+
+use super::json::{Block, Fields, opaque};
+use super::messages;
+use super::source::{LineNumbers, document};
+use super::transcript::{Answer, Output, Transcript, What};
+use super::{Format, ImportError};
+
+/// Reads messages.
+pub(super) fn read(bytes: &[u8]) -> Result<Transcript, ImportError> {
+    let mut transcript = Transcript::new(Format::AnthropicMessages, "anthropic");
+    let text = document(bytes, &mut transcript.problems)?;
+    let (body, messages) = messages::body(&text, Format::AnthropicMessages)?;
+    for block in body.blocks("system") {
+        match block {
+            Block::Text(text) => transcript.add_system(&text),
+            Block::Other { kind, raw, .. } => transcript.keep(1, None, &format!("system/{kind}"), raw),
+        }
+    }
+    transcript.model = body.name("model");
+    transcript.tools = body.list("tools").unwrap_or_default().into_iter().filter_map(tool).collect();
+    let mut lines = LineNumbers::of(&text);
+    for message in messages {
+        take(&mut transcript, lines.line(message), message);
+    }
+    Ok(transcript)
+}
+
+fn tool(raw: &str) -> Option<ToolSpec> {
+    let fields = Fields::parse(raw)?;
+    let schema = serde_json::from_str(fields.raw("input_schema")?).ok()?;
+    let description = fields.text("description").unwrap_or_default();
+    Some(ToolSpec { name: fields.name("name")?, description, schema, effect: Effect::Other })
+}
+
+fn take(transcript: &mut Transcript, line: usize, message: &str) {
+    let fields = Fields::parse(message).unwrap_or_default();
+    match fields.text("role").as_deref() {
+        Some("user") => user(transcript, line, &fields),
+        Some("assistant") => {
+            let answer = Answer {
+                parts: fields.blocks("content").into_iter().map(part).collect(),
+                model: fields.name("model"),
+                usage: usage(&fields),
+                end: fields.text("stop_reason").and_then(|reason| end(&reason)),
+                provider_id: fields.name("id"),
+            };
+            transcript.push(line, None, answer);
+        }
+        Some("system") => {
+            let text = messages::texts(&fields);
+            transcript.push(line, None, What::Notice { source: "system".to_owned(), text });
+        }
+        _ => {
+            transcript.problems.note(line, "a message of no known role is kept as it came");
+            transcript.keep(line, None, "message", message);
+        }
+    }
+}
+
+fn user(transcript: &mut Transcript, line: usize, fields: &Fields) {
+    let mut unseen = None;
+    let mut is_said = false;
+    for block in fields.blocks("content") {
+        match block {
+            Block::Text(text) => {
+                transcript.push(line, None, What::Input(text));
+                is_said = true;
+            }
+            Block::Other { kind, fields, .. } if kind == "tool_result" => {
+                let (text, others) = result_text(&fields);
+                for (kind, raw) in others {
+                    transcript.keep(line, None, &format!("tool_result/{kind}"), raw);
+                }
+                let outcome = if fields.flag("is_error") { CallOutcome::Failed } else { CallOutcome::Ok };
+                let call = fields.text("tool_use_id").unwrap_or_default();
+                transcript.push(line, None, Output { call, text, outcome });
+                is_said = true;
+            }
+            Block::Other { kind, raw, .. } => {
+                transcript.keep(line, None, &format!("user/{kind}"), raw);
+                unseen = Some(kind);
+            }
+        }
+    }
+    if let (false, Some(kind)) = (is_said, unseen) {
+        transcript.push(line, None, What::Input(format!("[{kind}]")));
+    }
+}
+
+/// The text of a `tool_result`, with a word in the place of each block that is no text, and
+/// those blocks by kind.
+pub(super) fn result_text<'a>(result: &Fields<'a>) -> (String, Vec<(String, &'a str)>) {
+    text_of(result, "content")
+}
+
+/// The same of what stands under another key.
+pub(super) fn text_of<'a>(fields: &Fields<'a>, key: &str) -> (String, Vec<(String, &'a str)>) {
+    let mut texts = Vec::new();
+    let mut others = Vec::new();
+    for block in fields.blocks(key) {
+        match block {
+            Block::Text(text) => texts.push(text),
+            Block::Other { kind, raw, .. } => {
+                texts.push(format!("[{kind}]"));
+                others.push((kind, raw));
+            }
+        }
+    }
+    (texts.join("\n"), others)
+}
+
+/// A block of an assistant's message.
+pub(super) fn part(block: Block) -> ReplyPart {
+    let (kind, raw, fields) = match block {
+        Block::Text(text) => return ReplyPart::Text(text),
+        Block::Other { kind, raw, fields } => (kind, raw, fields),
+    };
+    match kind.as_str() {
+        "thinking" => ReplyPart::Reasoning(ReasoningPart {
+            text: fields.text("thinking").unwrap_or_default(),
+            signature: fields.name("signature"),
+            data: None,
+        }),
+        "redacted_thinking" => ReplyPart::Reasoning(ReasoningPart {
+            text: String::new(),
+            signature: None,
+            data: fields.name("data"),
+        }),
+        "tool_use" => ReplyPart::Call {
+            provider_id: fields.text("id").unwrap_or_default(),
+            tool: fields.text("name").unwrap_or_default(),
+            raw: fields.raw("input").unwrap_or_default().to_owned(),
+        },
+        _ => opaque(raw),
+    }
+}
+
+/// The usage of a message. Anthropic counts cached tokens beside the input, podwork within it.
+pub(super) fn usage(message: &Fields) -> Option<Usage> {
+    let usage = message.fields("usage")?;
+    let count = |key: &str| usage.number(key).unwrap_or(0);
+    let (read, written) = (count("cache_read_input_tokens"), count("cache_creation_input_tokens"));
+    Some(Usage {
+        input_tokens: count("input_tokens").saturating_add(read).saturating_add(written),
+        cached_tokens: read,
+        cache_write_tokens: written,
+        output_tokens: count("output_tokens"),
+        reasoning_tokens: 0,
+    })
+}
+
+/// Why a message ended.
+pub(super) fn end(reason: &str) -> Option<EndReason> {
+    match reason {
+        "end_turn" | "stop_sequence" => Some(EndReason::Stop),
+        "tool_use" => Some(EndReason::Calls),
+        "max_tokens" | "model_context_window_exceeded" => Some(EndReason::Length),
+        "refusal" => Some(EndReason::Refused),
+        _ => None,
+    }
+}

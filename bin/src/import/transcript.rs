@@ -1,0 +1,185 @@
+//! What a transcript says, in words that all formats share. Readers make it, [`super::build`]
+//! makes events of it.
+
+use actors::provider::ReplyPart;
+use events::event::model::{EndReason, FailureKind, Usage};
+use events::event::tool::CallOutcome;
+use events::{Timestamp, ToolSpec};
+
+use super::Format;
+use super::source::Problems;
+
+/// One session.
+pub(crate) struct Transcript {
+    /// Where it comes from.
+    pub(crate) format: Format,
+    /// What it is called there.
+    pub(crate) name: Option<String>,
+    /// The provider in the pod's model.
+    pub(crate) provider: String,
+    /// The model that was asked, when the transcript names one for all of it.
+    pub(crate) model: Option<String>,
+    /// The system prompt.
+    pub(crate) system: String,
+    /// The directory of the work.
+    pub(crate) directory: String,
+    /// The tools that the model was told of, as far as the transcript says.
+    pub(crate) tools: Vec<ToolSpec>,
+    /// What happened, in order.
+    pub(crate) entries: Vec<Entry>,
+    /// Something other than records has happened.
+    pub(crate) has_begun: bool,
+    /// What could not be read.
+    pub(crate) problems: Problems,
+}
+
+impl Transcript {
+    /// A session in which nothing has happened yet.
+    pub(crate) fn new(format: Format, provider: &str) -> Self {
+        Self {
+            format,
+            name: None,
+            provider: provider.to_owned(),
+            model: None,
+            system: String::new(),
+            directory: String::new(),
+            tools: Vec::new(),
+            entries: Vec::new(),
+            has_begun: false,
+            problems: Problems::default(),
+        }
+    }
+
+    /// Adds a part to the system prompt.
+    pub(crate) fn add_system(&mut self, text: &str) {
+        if !self.system.is_empty() && !text.is_empty() {
+            self.system.push_str("\n\n");
+        }
+        self.system.push_str(text);
+    }
+
+    /// Something happened.
+    pub(crate) fn push(&mut self, line: usize, at: Option<Timestamp>, what: impl Into<What>) {
+        let what = what.into();
+        self.has_begun |= !matches!(what, What::Record { .. });
+        self.entries.push(Entry { line, at, what });
+    }
+
+    /// Something happened that is kept as it came.
+    pub(crate) fn keep(&mut self, line: usize, at: Option<Timestamp>, record: &str, raw: &str) {
+        self.push(line, at, What::Record { record: record.to_owned(), raw: raw.to_owned() });
+    }
+}
+
+/// One thing that happened.
+pub(crate) struct Entry {
+    /// The line of the file.
+    pub(crate) line: usize,
+    /// When.
+    pub(crate) at: Option<Timestamp>,
+    /// What.
+    pub(crate) what: What,
+}
+
+/// What can happen in a transcript.
+pub(crate) enum What {
+    /// A user wrote something.
+    Input(String),
+    /// Somebody else did.
+    Notice {
+        /// Who.
+        source: String,
+        /// The words.
+        text: String,
+    },
+    /// The model answered.
+    Reply(Answer),
+    /// A tool answered.
+    Result(Output),
+    /// A request failed.
+    Failure(Failed),
+    /// The user stopped the turn; these are the transcript's words for it.
+    Interrupt(String),
+    /// The turn came to its end.
+    TurnEnd,
+    /// A compaction began; a summary follows.
+    CompactionBegan {
+        /// Why.
+        reason: String,
+        /// Tokens of the context before.
+        tokens_before: u64,
+    },
+    /// A summary takes the place of everything before.
+    Summary(String),
+    /// The results of these calls lose their content.
+    Pruned {
+        /// What the provider calls them.
+        calls: Vec<String>,
+        /// Tokens that it saves.
+        tokens_saved: u64,
+        /// Why.
+        reason: String,
+    },
+    /// Anything else, as it came.
+    Record {
+        /// Its kind in its format.
+        record: String,
+        /// The record.
+        raw: String,
+    },
+}
+
+/// What the model answered to one request.
+#[derive(Default)]
+pub(crate) struct Answer {
+    /// Its parts in order.
+    pub(crate) parts: Vec<ReplyPart>,
+    /// The model, when the transcript names it.
+    pub(crate) model: Option<String>,
+    /// What it took.
+    pub(crate) usage: Option<Usage>,
+    /// Why it ended, when the transcript says so and there are no calls.
+    pub(crate) end: Option<EndReason>,
+    /// The provider's id of the answer.
+    pub(crate) provider_id: Option<String>,
+}
+
+/// What came of a call.
+pub(crate) struct Output {
+    /// What the provider calls the call.
+    pub(crate) call: String,
+    /// The text.
+    pub(crate) text: String,
+    /// How the call ended.
+    pub(crate) outcome: CallOutcome,
+}
+
+/// A request that failed.
+pub(crate) struct Failed {
+    /// How.
+    pub(crate) kind: FailureKind,
+    /// What was said.
+    pub(crate) message: String,
+    /// HTTP status.
+    pub(crate) status: Option<u16>,
+    /// Milliseconds until the next attempt; none when there is no further one.
+    pub(crate) next_attempt_in_ms: Option<u64>,
+}
+
+impl From<Answer> for What {
+    fn from(answer: Answer) -> Self {
+        Self::Reply(answer)
+    }
+}
+
+impl From<Output> for What {
+    fn from(output: Output) -> Self {
+        Self::Result(output)
+    }
+}
+
+impl From<Failed> for What {
+    fn from(failed: Failed) -> Self {
+        Self::Failure(failed)
+    }
+}
