@@ -63,10 +63,7 @@ pub(crate) fn session<R: Rebuild>(transcript: Transcript, rebuild: impl FnOnce()
 }
 
 fn spec(transcript: &Transcript) -> Spec {
-    let answers = transcript.entries.iter().filter_map(|entry| match &entry.what {
-        What::Reply(answer) => Some(answer),
-        _ => None,
-    });
+    let answers = transcript.entries.iter().filter_map(Entry::answer);
     let first = answers.clone().find_map(|answer| answer.model.clone());
     let name = first.or_else(|| transcript.model.clone()).unwrap_or_else(|| UNKNOWN_MODEL.to_owned());
     let mut spec = Spec::new(Model { provider: transcript.provider.clone(), name });

@@ -70,16 +70,12 @@ fn records<'a>(text: &'a str, line: usize, problems: &mut Problems) -> Vec<Recor
         message: Fields::default(),
     };
     let whole = salvage(text, is_record).and_then(|(before, raw)| Some((before, raw, Fields::parse(raw)?)));
-    match whole {
-        Some((before, raw, fields)) => {
-            problems.note(line, "two records were joined: the second is read, the first is kept as it came");
-            vec![broken(before), Record::new(line, raw, fields)]
-        }
-        None => {
-            problems.note(line, "no record (cut, or not JSON): kept as it came");
-            vec![broken(text)]
-        }
+    if let Some((before, raw, fields)) = whole {
+        problems.note(line, "two records were joined: the second is read, the first is kept as it came");
+        return vec![broken(before), Record::new(line, raw, fields)];
     }
+    problems.note(line, "no record (cut, or not JSON): kept as it came");
+    vec![broken(text)]
 }
 
 impl<'a> Record<'a> {

@@ -131,8 +131,7 @@ impl Reader {
 
     fn take(&mut self, record: &Record, rolled_back: bool) {
         match record.kind.as_str() {
-            "response_item" if rolled_back => self.keep(record, "branch/"),
-            "compacted" if rolled_back => self.keep(record, "branch/"),
+            "response_item" | "compacted" if rolled_back => self.keep(record, "branch/"),
             "response_item" => self.item(record),
             "session_meta" => self.session(record),
             "turn_context" => {

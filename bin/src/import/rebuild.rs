@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use events::estimate::item_tokens;
+use actors::provider::{Providers, Renderer};
+use events::estimate::{item_tokens, text_tokens};
 use events::event::model::Origin;
-use events::hash::Hasher;
 use events::projection::Projection;
 use events::projection::context::{Advance, Context, Cursor};
 use events::{Envelope, Hash, Item, Seq, Spec};
@@ -36,36 +36,54 @@ pub(crate) struct Rebuilt {
     pub(crate) estimated_tokens: u64,
 }
 
-/// Rebuilds the bodies with the context projection.
+/// Rebuilds the bodies with the context projection and the providers' own renderers.
 pub(crate) fn bodies() -> Bodies {
-    Bodies { context: Context::default(), cursor: Cursor::default(), sum: Sum::default() }
+    Bodies {
+        // Rendering needs no key and no address.
+        providers: Providers::standard(&|_| None),
+        context: Context::default(),
+        cursor: Cursor::default(),
+        sum: Sum::default(),
+    }
 }
 
 /// The context of the log so far, and the body that goes with it.
 pub(crate) struct Bodies {
+    providers: Providers,
     context: Context,
     cursor: Cursor,
     sum: Sum,
 }
 
-/// The items so far, added up.
-#[derive(Clone, Default)]
+/// The items so far, rendered and added up.
+#[derive(Default)]
 struct Sum {
+    renderer: Option<Box<dyn Renderer>>,
     items: u64,
-    hasher: Hasher,
-    bytes: u64,
     tokens: u64,
 }
 
 impl Sum {
+    fn of(providers: &Providers, spec: &Spec, items: &[Arc<Item>]) -> Self {
+        let renderer = providers.of(spec).ok().map(|provider| provider.renderer(spec));
+        let mut sum = Self { renderer, items: 0, tokens: text_tokens(&spec.system) };
+        sum.add(items);
+        sum
+    }
+
     fn add(&mut self, items: &[Arc<Item>]) {
         for item in items {
-            let json = serde_json::to_vec(item).expect("an item is plain values");
             self.items += 1;
-            self.bytes += json.len() as u64;
             self.tokens += item_tokens(item);
-            self.hasher.update(&json);
+            if let Some(renderer) = &mut self.renderer {
+                renderer.push(item);
+            }
         }
+    }
+
+    fn digest_and_bytes(&self) -> (Hash, u64) {
+        let body = self.renderer.as_ref().map(|renderer| renderer.body());
+        body.map_or((Hash::of(&[]), 0), |body| (body.digest, body.len()))
     }
 }
 
@@ -76,27 +94,24 @@ impl Rebuild for Bodies {
 
     fn request(&mut self, spec: &Spec) -> Rebuilt {
         let origin = Origin { provider: spec.model.provider.clone(), model: spec.model.name.clone() };
-        let mut sum = if self.context.history().unsettled().is_empty() {
+        let unsettled;
+        let sum = if self.context.history().unsettled().is_empty() {
             match self.context.advance(&mut self.cursor, &origin) {
                 Advance::More(items) => self.sum.add(&items),
-                Advance::Anew(items) => {
-                    self.sum = Sum::default();
-                    self.sum.add(&items);
-                }
+                Advance::Anew(items) => self.sum = Sum::of(&self.providers, spec, &items),
             }
-            self.sum.clone()
+            &self.sum
         } else {
-            let mut sum = Sum::default();
-            sum.add(&self.context.items(&origin));
-            sum
+            unsettled = Sum::of(&self.providers, spec, &self.context.items(&origin));
+            &unsettled
         };
-        sum.tokens += events::estimate::text_tokens(&spec.system);
+        let (digest, body_bytes) = sum.digest_and_bytes();
         Rebuilt {
             prunes: self.context.prunes(),
             compaction: self.context.compaction(),
             items: sum.items,
-            digest: sum.hasher.finish(),
-            body_bytes: sum.bytes,
+            digest,
+            body_bytes,
             estimated_tokens: sum.tokens,
         }
     }

@@ -138,8 +138,8 @@ impl<'a> LineNumbers<'a> {
     /// The line on which this part of the document begins.
     pub(crate) fn line(&mut self, part: &str) -> usize {
         let place = part.as_ptr().addr().saturating_sub(self.text.as_ptr().addr());
-        if let Some(between) = self.text.as_bytes().get(self.at..place) {
-            self.line += between.iter().filter(|byte| **byte == b'\n').count();
+        if let Some(between) = self.text.get(self.at..place) {
+            self.line += between.matches('\n').count();
             self.at = place;
         }
         self.line

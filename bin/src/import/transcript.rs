@@ -81,6 +81,13 @@ pub(crate) struct Entry {
     pub(crate) what: What,
 }
 
+impl Entry {
+    /// The model's answer, if it is one.
+    pub(crate) fn answer(&self) -> Option<&Answer> {
+        if let What::Reply(answer) = &self.what { Some(answer) } else { None }
+    }
+}
+
 /// What can happen in a transcript.
 pub(crate) enum What {
     /// A user wrote something.

@@ -23,27 +23,22 @@ pub(super) fn results_in_place(entries: Vec<Entry>) -> Vec<Entry> {
     // For each id the segments that wait for a result of it, the newest one last.
     let mut waiting: HashMap<String, Vec<usize>> = HashMap::new();
     for entry in entries {
-        let newest = segments.len() - 1;
-        let segment = match &entry.what {
-            What::Reply(answer) => {
-                for part in &answer.parts {
-                    if let ReplyPart::Call { provider_id, .. } = part {
-                        waiting.entry(provider_id.clone()).or_default().push(newest + 1);
-                    }
+        let mut segment = segments.len() - 1;
+        if let What::Reply(answer) = &entry.what {
+            segment += 1;
+            segments.push(Segment::default());
+            for part in &answer.parts {
+                if let ReplyPart::Call { provider_id, .. } = part {
+                    waiting.entry(provider_id.clone()).or_default().push(segment);
                 }
-                segments.push(Segment::default());
-                newest + 1
             }
-            What::Result(output) => {
-                let asked = waiting.get_mut(&output.call).and_then(Vec::pop);
-                if let Some(asked) = asked {
-                    segments[asked].open.push(entry);
-                    continue;
-                }
-                newest
-            }
-            _ => newest,
-        };
+        }
+        if let What::Result(output) = &entry.what
+            && let Some(asked) = waiting.get_mut(&output.call).and_then(Vec::pop)
+        {
+            segments[asked].open.push(entry);
+            continue;
+        }
         let segment = &mut segments[segment];
         if segment.closed.is_empty() && !ends_calls(&entry.what) {
             segment.open.push(entry);
@@ -73,12 +68,11 @@ pub(super) fn results_before_next_reply(entries: &[Entry]) -> Vec<Results> {
     for entry in entries.iter().rev() {
         let any = !seen.is_empty();
         let mut ids = BTreeSet::new();
-        match &entry.what {
-            What::Result(output) => {
-                seen.insert(output.call.clone());
-            }
-            What::Reply(_) => ids = std::mem::take(&mut seen),
-            _ => {}
+        if let What::Result(output) = &entry.what {
+            seen.insert(output.call.clone());
+        }
+        if let What::Reply(_) = &entry.what {
+            ids = std::mem::take(&mut seen);
         }
         follow.push(Results { any, ids });
     }

@@ -11,7 +11,7 @@ use crate::import::json::Block;
 pub(super) fn conversation(records: &[Record]) -> Vec<bool> {
     let places = Places::of(records);
     let mut kept = vec![false; records.len()];
-    let mut next = records.iter().rposition(|record| record.is_message());
+    let mut next = records.iter().rposition(Record::is_message);
     while let Some(place) = next.filter(|place| !kept[*place]) {
         kept[place] = true;
         next = places.before(records, place);

@@ -41,7 +41,7 @@ impl Reader {
                 match block {
                     Block::Text(text) => self.part(record, ReplyPart::Text(text)),
                     Block::Other { kind, raw, .. } => {
-                        self.keep_block(record, &format!("assistant/{kind}"), raw)
+                        self.keep_block(record, &format!("assistant/{kind}"), raw);
                     }
                 }
             }
@@ -121,17 +121,17 @@ impl Reader {
         self.end_reply();
         let call = record.payload.text("call_id").unwrap_or_default();
         let wrapped = record.payload.fields("output").filter(|output| output.has("content"));
-        let (text, is_success) = match wrapped {
+        let (mut text, others) = text_of(&record.payload, "output");
+        let mut is_success = true;
+        if let Some(output) = wrapped {
             // Older versions wrap the text.
-            Some(output) => (texts(&output), output.raw("success") != Some("false")),
-            None => {
-                let (text, others) = text_of(&record.payload, "output");
-                for (kind, raw) in others {
-                    self.keep_block(record, &format!("output/{kind}"), raw);
-                }
-                (text, true)
+            text = texts(&output);
+            is_success = output.raw("success") != Some("false");
+        } else {
+            for (kind, raw) in others {
+                self.keep_block(record, &format!("output/{kind}"), raw);
             }
-        };
+        }
         let outcome = if is_success && exit_code(&text) == 0 { CallOutcome::Ok } else { CallOutcome::Failed };
         self.push(record, Output { call, text, outcome });
     }
