@@ -1,7 +1,10 @@
 //! The tests that see every crate. The list is the index.
 
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
+#![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for what it needs; views may not")]
 
+mod invariants;
+mod projections;
 mod server;
 mod store;
 mod strict;
