@@ -1,5 +1,55 @@
 //! Every bound that is not a setting of a pod, by name and with its reason.
 
+use std::time::Duration;
+
+/// Messages that wait for one pod. More are refused as busy, so that a flood costs its sender.
+pub(crate) const POD_MAILBOX_MESSAGES_MAX: usize = 256;
+
+/// Commands of a person (cancel, pause, stop) that wait for one pod. They are read first.
+pub(crate) const POD_COMMANDS_MAX: usize = 32;
+
+/// Bytes of one input or notification: more is a file, not a message.
+pub const INPUT_BYTES_MAX: usize = 1024 * 1024;
+
+/// Pieces of live text that a watcher may lag behind before it loses some.
+pub(crate) const DELTAS_MAX: usize = 1024;
+
+/// Events that are read from the store at a time.
+pub(crate) const READ_EVENTS_MAX: usize = 1024;
+
+/// Replies in a row that were cut or had broken calls, before the pod pauses: the model repeats
+/// itself.
+pub(crate) const CUT_REPLIES_MAX: u32 = 3;
+
+/// The wait before the second attempt; each further one doubles it.
+pub(crate) const RETRY_BASE: Duration = Duration::from_millis(500);
+
+/// The longest wait between two attempts that podwork chooses.
+pub(crate) const RETRY_WAIT_MAX: Duration = Duration::from_mins(1);
+
+/// The longest wait that a provider may ask for; beyond it the pod pauses and says when to resume.
+pub(crate) const RETRY_AFTER_MAX: Duration = Duration::from_mins(5);
+
+/// How long a hook may take when it names no other time.
+pub const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Bytes of a preview that a hook sees.
+pub const PREVIEW_BYTES_MAX: usize = 512;
+
+/// Bytes of a hook's reason that are kept.
+pub(crate) const REASON_BYTES_MAX: usize = 1024;
+
+/// How long a cancelled tool may take to wind up before its future is dropped.
+pub(crate) const TOOL_WIND_UP_MAX: Duration = Duration::from_secs(5);
+
+/// Times a pod's actor is started again after a panic before it is left alone.
+pub(crate) const POD_RESTARTS_MAX: u32 = 3;
+
+/// Compactions that may fail in a row before the pod pauses.
+pub(crate) const COMPACTION_FAILURES_MAX: u32 = 3;
+
+/// Bytes of one attachment that is kept of a tool's output.
+pub const TOOL_OUTPUT_KEPT_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// A failure's message in bytes: what a person reads at night, not a whole error page.
 pub const FAILURE_MESSAGE_BYTES_MAX: usize = 2048;
 

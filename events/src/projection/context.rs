@@ -95,7 +95,8 @@ impl Context {
         Advance::Anew(items)
     }
 
-    fn kept_from(&self) -> usize {
+    /// The index in the history at which the items begin that are sent word for word.
+    pub fn kept_from(&self) -> usize {
         self.compaction.as_ref().map_or(0, |compaction| compaction.kept_from)
     }
 

@@ -16,8 +16,10 @@ pub struct Obligations {
     pub request: Option<RequestDebt>,
     /// Calls of the newest reply that have no end, in order.
     pub calls: BTreeMap<CallId, CallDebt>,
-    /// The newest reply ended for length: none of its calls may run.
-    pub reply_was_cut: bool,
+    /// How the newest reply ended. After `Length` none of its calls may run.
+    pub reply_end: Option<EndReason>,
+    /// The model has not seen all that happened: another request is due in this turn.
+    pub request_due: bool,
     /// Calls that wait for a person.
     pub questions: BTreeSet<CallId>,
     /// Children that have not ended, by what they are called.
@@ -62,9 +64,14 @@ impl Projection for Obligations {
         let seq = envelope.seq();
         #[expect(clippy::wildcard_enum_match_arm, reason = "only what is owed or paid counts")]
         match envelope.event() {
-            Event::InputReceived(_) | Event::Notified(_) => self.unread.push(seq),
+            Event::InputReceived(_) | Event::Notified(_) => {
+                self.unread.push(seq);
+                self.request_due = true;
+            }
+            Event::TurnStarted(_) => self.request_due = true,
             Event::RequestPrepared(prepared) => {
                 self.unread.clear();
+                self.request_due = false;
                 self.calls.clear();
                 self.questions.clear();
                 let prepared = prepared.clone();
@@ -77,11 +84,12 @@ impl Projection for Obligations {
             }
             Event::ReplyReceived(reply) => {
                 self.request = None;
-                self.reply_was_cut = reply.end == EndReason::Length;
+                self.reply_end = Some(reply.end);
                 self.calls.clear();
                 self.calls.extend(reply.parts.iter().filter_map(|part| owed(part, seq)));
                 let broken = reply.parts.iter().any(|part| matches!(part, Part::BrokenCall { .. }));
-                let cut = (self.reply_was_cut && !self.calls.is_empty()) || broken;
+                let cut = (reply.end == EndReason::Length && !self.calls.is_empty()) || broken;
+                self.request_due |= broken;
                 self.cut_replies_in_a_row = if cut { self.cut_replies_in_a_row + 1 } else { 0 };
             }
             Event::CallStarted(started) => {
@@ -92,6 +100,7 @@ impl Projection for Obligations {
             Event::CallEnded(ended) => {
                 self.calls.remove(&ended.call);
                 self.questions.remove(&ended.call);
+                self.request_due = true;
             }
             // Resuming the turn prepares a new request, with what has come meanwhile.
             Event::TurnEnded(_) => self.request = None,

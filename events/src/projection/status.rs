@@ -26,6 +26,8 @@ pub struct Status {
     pub requests_in_turn: u32,
     /// How the newest turn ended, once it has.
     pub outcome: Option<TurnOutcome>,
+    /// The event that ended it.
+    pub turn_ended: Option<Seq>,
     /// Why it ended so, or why the pod is paused or stopped.
     pub reason: String,
     /// The words of the newest reply that had any.
@@ -69,7 +71,8 @@ impl Status {
         self.outcome.is_some_and(TurnOutcome::is_resumable)
     }
 
-    fn turn_ended(&mut self, outcome: TurnOutcome, reason: &str) {
+    fn end_turn(&mut self, seq: Seq, outcome: TurnOutcome, reason: &str) {
+        self.turn_ended = Some(seq);
         self.outcome = Some(outcome);
         reason.clone_into(&mut self.reason);
         if self.state == State::Running {
@@ -116,9 +119,10 @@ impl Projection for Status {
                 self.state = State::Running;
                 self.turn = started.turn;
                 self.outcome = None;
+                self.turn_ended = None;
                 self.reason.clear();
             }
-            Event::TurnEnded(ended) => self.turn_ended(ended.outcome, &ended.reason),
+            Event::TurnEnded(ended) => self.end_turn(envelope.seq(), ended.outcome, &ended.reason),
             Event::Paused(paused) => {
                 self.state = State::Paused;
                 self.reason.clone_from(&paused.reason);

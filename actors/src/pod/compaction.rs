@@ -1,0 +1,191 @@
+//! Compactions of a pod: a transaction from `compaction_started` to finished or failed.
+
+use std::sync::Arc;
+
+use events::estimate::{item_tokens, text_tokens};
+use events::event::context::{CompactionFailed, CompactionFinished, CompactionSkipped, CompactionStarted};
+use events::event::model::Origin;
+use events::event::turn::{Paused, TurnOutcome, TurnStarted};
+use events::projection::State;
+use events::{Item, Seq};
+use ractor::ActorProcessingErr;
+
+use crate::compactor::{self, Compaction, Summary};
+use crate::hook::{Subject, Verdict};
+use crate::hook_broker::Round;
+use crate::limits::COMPACTION_FAILURES_MAX;
+use crate::pod::handle::PodError;
+use crate::pod::{Answer, Pod, PodMessage};
+
+/// A compaction that is under way in this process.
+pub(super) enum Running {
+    /// Hooks are asked whether it may begin.
+    Asked,
+    /// The summary is being written.
+    Summarising { from_seq: Seq, kept_from: Seq, tokens_before: u64 },
+}
+
+impl Pod {
+    /// Between turns, when the context has grown beyond its threshold.
+    pub(super) async fn compact_if_due(&mut self) -> Result<(), ActorProcessingErr> {
+        let Some(threshold) = self.view.spec().context.compact_threshold else { return Ok(()) };
+        let tokens = self.occupancy_tokens();
+        if tokens <= threshold || self.compaction_failures >= COMPACTION_FAILURES_MAX {
+            return Ok(());
+        }
+        self.begin_compaction(format!("{tokens} tokens are above the threshold of {threshold}")).await
+    }
+
+    pub(super) async fn compact_on_demand(&mut self, reply: Answer<()>) -> Result<(), ActorProcessingErr> {
+        let answer = match self.view.status.state {
+            State::Stopped => Err(PodError::Stopped),
+            _ if self.worker.is_some() || self.compaction.is_some() => Err(PodError::Busy),
+            State::Idle | State::Running | State::Paused => {
+                self.begin_compaction("asked for by the user".to_owned()).await?;
+                Ok(())
+            }
+        };
+        let _ = reply.send(answer);
+        Ok(())
+    }
+
+    pub(super) async fn begin_compaction(&mut self, reason: String) -> Result<(), ActorProcessingErr> {
+        let subject = Subject::BeforeCompaction { estimated_tokens: self.occupancy_tokens() };
+        if !self.house.hooks.has(subject.point()) {
+            return self.start_compaction(reason).await;
+        }
+        self.compaction = Some(Running::Asked);
+        let myself = self.myself.clone();
+        let answer = move |round| drop(myself.cast(PodMessage::CompactionAsked { reason, round }));
+        self.house.hooks.ask(self.summary(subject), Box::new(answer));
+        Ok(())
+    }
+
+    pub(super) async fn compaction_asked(
+        &mut self,
+        reason: String,
+        round: Round,
+    ) -> Result<(), ActorProcessingErr> {
+        self.write(round.drafts).await?;
+        if !matches!(self.compaction, Some(Running::Asked)) {
+            return Ok(());
+        }
+        self.compaction = None;
+        match round.verdict {
+            Verdict::Continue => self.start_compaction(reason).await,
+            Verdict::Skip(why) | Verdict::Abort(why) | Verdict::Pause(why) => {
+                self.skip_compaction(&why).await
+            }
+        }
+    }
+
+    async fn start_compaction(&mut self, reason: String) -> Result<(), ActorProcessingErr> {
+        let spec = self.view.spec().clone();
+        let Some(context) = &self.context else { return Ok(()) };
+        let Some(kept_from) = compactor::decide::kept_from(context, spec.context.retained_tokens) else {
+            return self.skip_compaction("nothing is old enough to be summarised").await;
+        };
+        let Ok(provider) = self.house.providers.of(&spec) else {
+            return self.skip_compaction("the pod's provider is not known here").await;
+        };
+        let history = context.history();
+        let range = context.kept_from()..history.unit_from(kept_from);
+        let items: Vec<Arc<Item>> = history.items()[range.clone()].to_vec();
+        let from_seq = items.first().map_or(Seq(1), |item| item.seq);
+        let tokens_before = self.occupancy_tokens();
+        self.write(vec![CompactionStarted { from_seq, kept_from, reason, tokens_before }.into()]).await?;
+        self.compaction = Some(Running::Summarising { from_seq, kept_from, tokens_before });
+        let myself = self.myself.clone();
+        let reply_to = Box::new(move |result| drop(myself.cast(PodMessage::Compacted(result))));
+        self.house.compactor.compact(Compaction { spec: Arc::new(spec), provider, items, reply_to });
+        Ok(())
+    }
+
+    pub(super) async fn compacted(
+        &mut self,
+        result: Result<Summary, String>,
+    ) -> Result<(), ActorProcessingErr> {
+        let Some(Running::Summarising { from_seq, kept_from, tokens_before }) = self.compaction.take() else {
+            return Ok(());
+        };
+        let accepted = result.and_then(|summary| {
+            let text = compactor::decide::frame(&summary.text);
+            let tokens_after = self.tokens_after(&text, kept_from);
+            let threshold = self.view.spec().context.compact_request_threshold;
+            compactor::decide::accept(&summary.text, tokens_before, tokens_after, threshold)?;
+            let usage = summary.usage;
+            let worker = None;
+            Ok(CompactionFinished {
+                from_seq,
+                kept_from,
+                summary: text,
+                tokens_before,
+                tokens_after,
+                worker,
+                usage,
+            })
+        });
+        let was_yielded = self.view.status.outcome == Some(TurnOutcome::Yielded);
+        match accepted {
+            Ok(finished) => {
+                self.compaction_failures = 0;
+                let mut drafts = vec![finished.into()];
+                if was_yielded {
+                    drafts.push(TurnStarted { turn: self.view.status.turn }.into());
+                }
+                self.write(drafts).await
+            }
+            Err(reason) => {
+                self.compaction_failures += 1;
+                self.write(vec![CompactionFailed { reason: reason.clone() }.into()]).await?;
+                self.pause_if_yielded(&reason).await
+            }
+        }
+    }
+
+    async fn skip_compaction(&mut self, reason: &str) -> Result<(), ActorProcessingErr> {
+        self.write(vec![CompactionSkipped { reason: reason.to_owned() }.into()]).await?;
+        self.pause_if_yielded(reason).await
+    }
+
+    /// A turn that made room for a compaction that came to nothing waits for a person.
+    async fn pause_if_yielded(&mut self, why: &str) -> Result<(), ActorProcessingErr> {
+        if self.view.status.outcome != Some(TurnOutcome::Yielded) || self.view.status.state != State::Idle {
+            return Ok(());
+        }
+        let reason = format!(
+            "{}, and it could not be compacted: {why}. Raise the window or the threshold, or fork from an earlier \
+             event, and resume",
+            self.view.status.reason
+        );
+        self.write(vec![Paused { reason }.into()]).await
+    }
+
+    pub(super) async fn give_up_compaction(&mut self, why: &str) -> Result<(), ActorProcessingErr> {
+        match self.compaction.take() {
+            Some(Running::Summarising { .. }) => {
+                self.write(vec![CompactionFailed { reason: why.to_owned() }.into()]).await
+            }
+            Some(Running::Asked) | None => Ok(()),
+        }
+    }
+
+    fn origin(&self) -> Origin {
+        let model = &self.view.spec().model;
+        Origin { provider: model.provider.clone(), model: model.name.clone() }
+    }
+
+    /// Estimated tokens of the context as it stands.
+    fn occupancy_tokens(&self) -> u64 {
+        let Some(context) = &self.context else { return 0 };
+        context.items(&self.origin()).iter().map(|item| item_tokens(item)).sum()
+    }
+
+    /// Estimated tokens of the context with this summary in it: the projection itself is asked.
+    fn tokens_after(&self, summary: &str, kept_from: Seq) -> u64 {
+        let Some(context) = &self.context else { return 0 };
+        let kept = context.history().unit_from(kept_from);
+        let tail: u64 = context.history().items()[kept..].iter().map(|item| item_tokens(item)).sum();
+        tail + text_tokens(summary)
+    }
+}

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Runs podwork against a real model server that is already running on loopback, in both dialects:
+# plain text, a call that reads a file, a chain of two calls, and a context that is too long.
+#
+#   MODEL_URL=http://127.0.0.1:18080 MODEL_NAME=qwen1.5b scripts/real-model.sh
+#
+# Any OpenAI- and Anthropic-compatible server will do. WINDOW is the size of its context in tokens.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+url=${MODEL_URL:-http://127.0.0.1:18080} name=${MODEL_NAME:-qwen1.5b} window=${WINDOW:-2048}
+export OPENAI_BASE_URL=$url/v1 ANTHROPIC_BASE_URL=$url OPENAI_API_KEY=none ANTHROPIC_API_KEY=none
+cargo build --release --quiet
+podwork=$PWD/target/release/podwork
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export PODWORK_STORE=$work/store.redb
+cd "$work"
+echo "The password of the lighthouse is 'plover'." > note.txt
+echo "note.txt" > where.txt
+
+check() { # title, expected exit code, command...
+    local title=$1 expected=$2 code=0
+    shift 2
+    printf '\n--- %s\n' "$title"
+    "$@" || code=$?
+    if [ "$code" -ne "$expected" ]; then
+        echo "exit code $code instead of $expected" >&2
+        exit 1
+    fi
+}
+
+for dialect in openai anthropic; do
+    model=$dialect:$name
+    run=("$podwork" run --model "$model" --window "$window" --tools read_file)
+    check "$dialect: plain text" 0 "${run[@]}" "Say hello in five words. Do not call any tool."
+    check "$dialect: a call" 0 "${run[@]}" "Read the file note.txt with the tool and tell me the password in it."
+    check "$dialect: two calls" 0 "${run[@]}" --max-requests 6 \
+        "Read where.txt with the tool. It holds the name of another file. Then read that file and tell me what it says."
+    "$podwork" context --last --request 1 --verify
+    long=$(printf 'The quick brown fox jumps over the lazy dog. %.0s' $(seq 1 400))
+    check "$dialect: a context that is too long pauses the pod" 3 "${run[@]}" "Summarise this: $long"
+done
+echo "all as it should be"
