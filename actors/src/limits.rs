@@ -65,3 +65,59 @@ pub const SCRIPT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// The longest pause that a script may ask for, in milliseconds: an hour is a mistake already.
 pub const SCRIPT_WAIT_MS_MAX: u64 = 3_600_000;
+
+/// Bytes of one event of a stream. The largest that providers send are whole documents in one
+/// block; a line that never ends must not take the memory.
+pub const STREAM_EVENT_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Bytes of one stream. Each few letters of a reply come in some 300 bytes of wrapping, so that
+/// this is about fifty times what the longest replies take.
+pub const STREAM_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+
+/// Bytes of one reply, as it is kept: ten times what the longest replies take.
+pub const REPLY_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// What a part counts towards [`REPLY_BYTES_MAX`] beside its words, so that many empty ones are
+/// bounded as well.
+pub const REPLY_PART_BYTES: usize = 128;
+
+/// Bytes of the draft that a failure keeps: it is for diagnosis only.
+pub const DRAFT_BYTES_MAX: usize = 64 * 1024;
+
+/// Bytes of an error's body that are read: enough for every provider's, and a proxy's page.
+pub const ERROR_BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// Output tokens of one reply where the provider wants a number and the pod has none: what the
+/// models of the last years can give, and enough for a long file.
+pub const ANTHROPIC_OUTPUT_TOKENS: u64 = 16_384;
+
+/// The least budget of reasoning that Anthropic accepts.
+pub const REASONING_TOKENS_MIN: u64 = 1024;
+
+/// Seconds until a connection stands.
+pub const CONNECT_SECONDS: u64 = 10;
+
+/// Seconds from the end of a request to the head of its answer: providers answer at once, but
+/// what stands before them may queue.
+pub const HEADERS_SECONDS: u64 = 120;
+
+/// Seconds without a byte after which an answer has fallen silent.
+pub const IDLE_SECONDS: u64 = 120;
+
+/// Seconds without a word after which an answer has fallen silent, though something keeps the
+/// connection alive.
+pub const EVENT_SECONDS: u64 = 300;
+
+/// The same for a server on this machine: it sends nothing until a small processor has read the
+/// whole prompt.
+pub const LOCAL_SECONDS: u64 = 900;
+
+/// Seconds that are waited for the counts of tokens when the reply itself has ended.
+pub const TAIL_SECONDS: u64 = 10;
+
+/// Seconds that an unused connection is kept: less than servers and what stands before them keep
+/// it, so that a request does not run into one that is just being closed.
+pub const POOL_SECONDS: u64 = 30;
+
+/// Bytes of a provider's id of a request, which is for its support only.
+pub const REQUEST_ID_BYTES_MAX: usize = 200;

@@ -1,10 +1,17 @@
 //! Providers of models. Each has a pure part (`wire.rs`: request from items, reply from a stream)
 //! and a thin one that moves bytes.
 
+mod anthropic;
+#[cfg(test)]
+mod cassettes;
+mod fault;
+mod http;
 mod openai;
 mod registry;
 mod render;
 mod script;
+mod sse;
+mod stream;
 #[cfg(test)]
 mod testing;
 
@@ -19,6 +26,9 @@ use tokio::sync::mpsc;
 
 use crate::limits::FAILURE_MESSAGE_BYTES_MAX;
 
+pub use anthropic::Anthropic;
+pub use http::Timeouts;
+pub use openai::OpenAi;
 pub use registry::{Providers, UnknownProvider};
 pub use script::{Script, ScriptError};
 

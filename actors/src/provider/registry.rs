@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use events::{Item, Spec};
 
-use super::{Body, Provider, Script};
+use super::{Anthropic, Body, OpenAi, Provider, Script};
 
 /// The providers that a program knows, by the name that stands before the colon of a model.
 #[derive(Clone, Default)]
@@ -32,8 +32,10 @@ impl Providers {
     /// The providers that podwork comes with: `openai`, `anthropic` and `script`. Keys and
     /// addresses come from `OPENAI_API_KEY`, `OPENAI_BASE_URL`, `ANTHROPIC_API_KEY` and
     /// `ANTHROPIC_BASE_URL`, which are asked for here and never again.
-    pub fn standard(_env: &impl Fn(&str) -> Option<String>) -> Self {
+    pub fn standard(env: &impl Fn(&str) -> Option<String>) -> Self {
         let mut providers = Self::none();
+        providers.register("openai", Arc::new(OpenAi::from_env(env)));
+        providers.register("anthropic", Arc::new(Anthropic::from_env(env)));
         providers.register("script", Arc::new(Script::files()));
         providers
     }
@@ -81,6 +83,6 @@ mod tests {
         let spec = Spec::new("nobody:x".parse().expect("a model"));
         let error = providers.render(&spec, Vec::<Arc<Item>>::new()).expect_err("unknown");
         assert_eq!(error.name, "nobody");
-        assert!(error.to_string().contains("script"), "{error}");
+        assert!(error.to_string().ends_with("known are anthropic, openai, script"), "{error}");
     }
 }

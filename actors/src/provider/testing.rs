@@ -5,7 +5,8 @@ use events::event::tool::CallOutcome;
 use events::item::{Call, CallResult, Opaque, Reasoning};
 use events::{Arguments, CallId, Content, Item, ItemBody, Model, Seq, Spec};
 
-use super::{Body, Renderer};
+use super::stream::{Decoder, Dialect};
+use super::{Body, Delta, Failure, Renderer, Reply};
 
 /// A pod without anything but its model.
 pub(crate) fn spec(model: &str) -> Spec {
@@ -54,4 +55,21 @@ pub(crate) fn reasoning(text: &str, signature: Option<&str>, model: &str) -> Ite
 
 pub(crate) fn opaque(json: &str, model: &str) -> ItemBody {
     ItemBody::Opaque(Opaque { json: json.to_owned(), origin: origin(model) })
+}
+
+/// What a stream comes to that arrives in these pieces.
+pub(crate) fn decode<'a, D: Dialect + Default>(
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> (Result<Reply, Failure>, Vec<Delta>) {
+    let (mut decoder, mut deltas) = (Decoder::new(D::default()), Vec::new());
+    for piece in pieces {
+        decoder.push(piece, &mut deltas);
+    }
+    (decoder.finish(), deltas)
+}
+
+/// What a stream comes to that consists of events with these data.
+pub(crate) fn reply_of<D: Dialect + Default>(data: &[&str]) -> Result<Reply, Failure> {
+    let stream: String = data.iter().map(|data| format!("data: {data}\n\n")).collect();
+    decode::<D>([stream.as_bytes()]).0
 }
