@@ -7,7 +7,7 @@ use store::{AppendLog, ReadLog};
 use crate::compactor::CompactorHandle;
 use crate::hook_broker::HookBrokerHandle;
 use crate::provider::Providers;
-use crate::stand_in::Toolbox;
+use crate::tool::Toolbox;
 
 /// Frozen when the runtime starts.
 pub(crate) struct House {

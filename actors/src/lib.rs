@@ -10,7 +10,6 @@ pub mod permit;
 pub mod pod;
 pub mod provider;
 pub mod runtime;
-pub mod stand_in;
 pub mod tool;
 mod worker;
 

@@ -48,8 +48,10 @@ pub(crate) const POD_RESTARTS_MAX: u32 = 3;
 /// Compactions that may fail in a row before the pod pauses.
 pub(crate) const COMPACTION_FAILURES_MAX: u32 = 3;
 
-/// Bytes of one attachment that is kept of a tool's output.
+/// Raw bytes of one tool's output that are kept. What comes after them is counted, its end is
+/// shown, and it is dropped: a command that prints gigabytes costs this much memory.
 pub const TOOL_OUTPUT_KEPT_BYTES_MAX: usize = 8 * 1024 * 1024;
+
 /// A failure's message in bytes: what a person reads at night, not a whole error page.
 pub const FAILURE_MESSAGE_BYTES_MAX: usize = 2048;
 
@@ -121,3 +123,63 @@ pub const POOL_SECONDS: u64 = 30;
 
 /// Bytes of a provider's id of a request, which is for its support only.
 pub const REQUEST_ID_BYTES_MAX: usize = 200;
+
+// Tools: what they show, what they keep, how long they may take.
+
+/// The most that a pod's setting may let a model see of one result: larger ones fill any window.
+pub const OUTPUT_BYTES_MAX: usize = 1 << 20;
+
+/// The least: the note that says how much was left out must always fit.
+pub const OUTPUT_BYTES_MIN: usize = 256;
+
+/// A summary is one line that stays in every later request.
+pub const SUMMARY_BYTES_MAX: usize = 400;
+
+/// Lines that one `read_file` shows when the call names no other number.
+pub const READ_LINES_DEFAULT: u64 = 2000;
+
+/// Bytes that are shown of one line of a file: longer ones are data rather than text.
+pub const LINE_BYTES_MAX: usize = 2000;
+
+/// Bytes that are read after the last line shown, only to say how many lines a file has.
+pub const COUNT_AHEAD_BYTES_MAX: u64 = 64 << 20;
+
+/// A file that is edited is held in memory, twice.
+pub const EDIT_BYTES_MAX: u64 = 32 << 20;
+
+/// Places that an error about an ambiguous edit names.
+pub const EDIT_PLACES_MAX: usize = 10;
+
+/// Files that one `list_files` names; the rest is counted.
+pub const LIST_ENTRIES_MAX: usize = 1000;
+
+/// Matching lines that one `search` shows; the rest is counted.
+pub const SEARCH_LINES_MAX: usize = 500;
+
+/// Bytes that a search shows of one matching line.
+pub const SEARCH_SHOWN_BYTES_MAX: usize = 300;
+
+/// Bytes at the beginning of a line in which a search looks: a line of a gigabyte is not held.
+pub const SEARCH_LINE_BYTES_MAX: usize = 64 << 10;
+
+/// Symbolic links that one path may lead through, as in the kernel.
+pub const LINKS_MAX: usize = 40;
+
+/// A command is one argument of a program, and Linux takes 128 KiB of one.
+pub const COMMAND_BYTES_MAX: usize = 100 << 10;
+
+/// The longest that a command may be given.
+pub const COMMAND_SECONDS_MAX: u64 = 600;
+
+/// After SIGTERM, what still runs has this long to end in order; then comes SIGKILL.
+pub const TERMINATION_GRACE: Duration = Duration::from_secs(2);
+
+/// A shell has exited, its pipe is still open: silence of this length ends the reading.
+pub const DRAIN_SILENCE: Duration = Duration::from_millis(500);
+
+/// The same for a background process that never falls silent.
+pub const DRAIN_MAX: Duration = Duration::from_secs(2);
+
+/// Rounds in which leftover processes are looked for and killed: each finds what was started
+/// during the one before.
+pub const SWEEP_ROUNDS_MAX: u32 = 50;

@@ -10,6 +10,12 @@ impl<T> Permitted<T> {
     pub fn get(&self) -> &T {
         &self.0
     }
+
+    /// Tests of tools have no log, and so no receipt.
+    #[cfg(test)]
+    pub(crate) fn for_test(value: T) -> Self {
+        Self(value)
+    }
 }
 
 /// Whoever holds the receipt of the event that says "this call starts" may let it start.

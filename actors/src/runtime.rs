@@ -13,7 +13,7 @@ use crate::hook_broker::HookBrokerHandle;
 use crate::house::House;
 use crate::pod::handle::PodHandle;
 use crate::provider::Providers;
-use crate::stand_in::Toolbox;
+use crate::tool::Toolbox;
 
 mod actor;
 

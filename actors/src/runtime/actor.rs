@@ -252,7 +252,7 @@ async fn start(
     }
     let folded = recover::fold(house.reader.clone(), pod).await?;
     if !folded.view.obligations.calls.is_empty() {
-        tokio::task::spawn_blocking(move || crate::stand_in::sweep_pod(pod))
+        tokio::task::spawn_blocking(move || crate::tool::sweep_pod(pod))
             .await
             .map_err(|error| RuntimeError::Broken(error.to_string()))?;
     }

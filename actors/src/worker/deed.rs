@@ -292,7 +292,7 @@ impl Worker {
         let permitted = permit(call, receipt);
         self.tasks.spawn(async move {
             let began = Instant::now();
-            let mut running = std::pin::pin!(crate::stand_in::run_guarded(tool, permitted, scene));
+            let mut running = std::pin::pin!(crate::tool::run_guarded(tool, permitted, scene));
             let overdue = async {
                 cancel.cancelled().await;
                 tokio::time::sleep(TOOL_WIND_UP_MAX).await;
