@@ -1,3 +1,5 @@
+//! Lists of real folders: what is in them, in which order, and what is left out.
+
 use std::fs;
 use std::os::unix::fs::symlink;
 

@@ -1,3 +1,5 @@
+//! Output of every kind, cut at every place.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Files of every size and kind, read in parts.
+
 use std::fs;
 use std::fs::File;
 use std::os::unix::fs::symlink;

@@ -1,3 +1,5 @@
+//! Tools that panic, and work that nobody waits for any more.
+
 use events::event::tool::CallOutcome;
 use futures_util::future::BoxFuture;
 use serde_json::json;

@@ -1,3 +1,5 @@
+//! Searches in real folders: what is found, and what is passed over.
+
 use std::os::unix::fs::symlink;
 
 use events::event::tool::CallOutcome;

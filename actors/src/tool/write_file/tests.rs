@@ -1,3 +1,5 @@
+//! Files created and replaced, and places where nothing may be written.
+
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
