@@ -63,13 +63,18 @@ fn says(verdict: Verdict) -> BoxFuture<'static, Verdict> {
 #[tokio::test]
 async fn a_skip_denies_one_call_and_the_turn_goes_on() {
     let workshop = workshop(HookRole::Guard, HookPoint::BeforeCall, |summary| {
-        let Subject::BeforeCall { arguments, .. } = &summary.subject else { panic!("only asked about calls") };
+        let Subject::BeforeCall { arguments, .. } = &summary.subject else {
+            panic!("only asked about calls")
+        };
         let is_bad = arguments.get("command").and_then(|command| command.as_str()) == Some("touch bad");
         says(if is_bad { Verdict::Skip("not that".into()) } else { Verdict::Continue })
     })
     .await;
     workshop.server.enqueue_all([
-        Answer::calls([("bash", json!({"command": "touch bad"})), ("bash", json!({"command": "touch good"}))]),
+        Answer::calls([
+            ("bash", json!({"command": "touch bad"})),
+            ("bash", json!({"command": "touch good"})),
+        ]),
         Answer::text("done"),
     ]);
     let pod = workshop.open().await;

@@ -3,8 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for what it needs; views may not")]
 
+mod hooks;
 mod invariants;
 mod projections;
+mod recovery;
 mod server;
+mod stopping;
 mod store;
 mod strict;
+mod turns;

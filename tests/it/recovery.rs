@@ -85,7 +85,9 @@ async fn a_request_without_a_reply_is_sent_again_to_the_byte() {
 async fn a_log_that_ends_anywhere_can_be_taken_up_and_the_provider_accepts_the_next_request() {
     let workshop = Workshop::start().await;
     workshop.server.enqueue_all([
-        Answer::text("Looking.").and_call("list_files", &json!({})).and_call("bash", &json!({"command": "echo hi"})),
+        Answer::text("Looking.")
+            .and_call("list_files", &json!({}))
+            .and_call("bash", &json!({"command": "echo hi"})),
         Answer::call("bash", &json!({"command": "exit 1"})),
         Answer::text("done"),
     ]);

@@ -130,7 +130,10 @@ async fn a_fork_shares_the_past_and_goes_its_own_way() {
     let rest = fork.run("another second").await.unwrap();
     assert_eq!(rest.text, "other two");
     let body = workshop.server.bodies()[2].to_string();
-    assert!(body.contains("first") && body.contains("another second") && !body.contains("\"second\""), "{body}");
+    assert!(
+        body.contains("first") && body.contains("another second") && !body.contains("\"second\""),
+        "{body}"
+    );
     let seqs: Vec<u64> = workshop.log(fork.id()).iter().map(|envelope| envelope.seq().0).collect();
     assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>());
     workshop.server.assert_no_refusals();

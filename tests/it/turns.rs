@@ -117,7 +117,8 @@ async fn every_request_continues_the_one_before_byte_for_byte() {
     let bodies = workshop.server.bodies();
     assert_eq!(bodies.len(), 9);
     for pair in bodies.windows(2) {
-        let (before, after) = (pair[0]["messages"].as_array().unwrap(), pair[1]["messages"].as_array().unwrap());
+        let (before, after) =
+            (pair[0]["messages"].as_array().unwrap(), pair[1]["messages"].as_array().unwrap());
         assert_eq!(before[..], after[..before.len()]);
     }
     workshop.server.assert_no_refusals();

@@ -15,3 +15,4 @@ pub mod invariants;
 pub mod log;
 pub mod server;
 pub mod strict;
+pub mod workshop;
