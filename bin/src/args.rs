@@ -251,7 +251,7 @@ pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) pod: PodArgument,
     /// The format
-    #[arg(long, value_name = "F", default_value = "podwork")]
+    #[arg(long, value_name = "F", default_value = "podwork-jsonl")]
     pub(crate) format: String,
 }
 

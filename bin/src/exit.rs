@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use actors::{PodError, RuntimeError};
 use events::event::turn::TurnOutcome;
 use serde::{Deserialize, Serialize};
+use store::ReadError;
 
 /// The end of a command, as its exit code says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +90,36 @@ impl fmt::Display for Problem {
 }
 
 impl std::error::Error for Problem {}
+
+impl From<ReadError> for Problem {
+    fn from(error: ReadError) -> Self {
+        Self::store(error.to_string())
+    }
+}
+
+impl From<RuntimeError> for Problem {
+    fn from(error: RuntimeError) -> Self {
+        let text = error.to_string();
+        match error {
+            RuntimeError::NoSuchPod(_) | RuntimeError::NoSuchPlace { .. } | RuntimeError::NotALog(_) => {
+                Self::usage(text)
+            }
+            RuntimeError::Read(_) | RuntimeError::Append(_) => Self::store(text),
+            RuntimeError::Broken(_) | RuntimeError::Closed => Self::failed(text),
+        }
+    }
+}
+
+impl From<PodError> for Problem {
+    fn from(error: PodError) -> Self {
+        let text = error.to_string();
+        match error {
+            PodError::Stopped | PodError::Empty | PodError::TooLarge { .. } => Self::usage(text),
+            PodError::Store(_) => Self::store(text),
+            PodError::Busy | PodError::Refused(_) | PodError::Gone => Self::failed(text),
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -4,12 +4,16 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use anstream::AutoStream;
 
+pub(crate) mod context;
 pub(crate) mod event;
 pub(crate) mod layout;
 pub(crate) mod log;
 pub(crate) mod number;
+pub(crate) mod pods;
 pub(crate) mod style;
 pub(crate) mod table;
+pub(crate) mod turn;
+pub(crate) mod usage;
 
 /// Bytes that are collected before they go to stdout: a long log is not written line by line.
 const BUFFER_BYTES: usize = 32 * 1024;

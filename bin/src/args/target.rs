@@ -1,9 +1,11 @@
 //! How commands name the pod they are about.
 
 use clap::Args;
+use serde::{Deserialize, Serialize};
 
 /// A pod: by name, id or the beginning of an id, or the newest one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum PodName {
     /// What was typed.
     Named(String),

@@ -113,7 +113,8 @@ impl Config {
         Ok(warnings(&of_model.context()))
     }
 
-    fn context(&self) -> ContextLimits {
+    /// Prune and compaction.
+    pub(crate) fn context(&self) -> ContextLimits {
         let built_in = ContextLimits::default();
         let whole = |leaf: &str, otherwise| self.whole(&format!("context.{leaf}")).unwrap_or(otherwise);
         let excluded = match self.value("context.prune_excluded_tools") {

@@ -10,6 +10,8 @@ use crate::output::style::Tone;
 mod model;
 mod upkeep;
 
+pub(crate) use model::call_line;
+
 /// Columns of the longest label.
 pub(crate) const LABEL_COLUMNS: usize = 10;
 
@@ -60,7 +62,7 @@ impl Entry {
             Event::ReplyReceived(reply) => model::replied(reply),
             Event::ReplyFailed(failed) => model::failed(failed),
             Event::CallStarted(started) => {
-                let arguments = model::call_line(&started.tool, &started.arguments);
+                let arguments = call_line(&started.tool, &started.arguments);
                 Self::new("call", Tone::Work, format!("{} {arguments}", started.call))
             }
             Event::CallProgressed(progressed) => {

@@ -29,10 +29,11 @@ fn rounded(number: u64, step: u64, units: [&str; 4]) -> String {
     }
 }
 
-/// A time span: `0.2 s`, `12 s`, `3 min 4 s`, `2 h 5 min`.
+/// A time span: `24 ms`, `0.2 s`, `12 s`, `3 min 4 s`, `2 h 5 min`.
 pub(crate) fn milliseconds(number: u64) -> String {
     let seconds = number / 1000;
     match seconds {
+        _ if number < 100 => format!("{number} ms"),
         0..10 => format!("{seconds}.{} s", number % 1000 / 100),
         10..60 => format!("{seconds} s"),
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
@@ -55,9 +56,13 @@ pub(crate) fn share(part: u64, whole: u64) -> String {
     format!("{percent} %")
 }
 
-/// `1 item`, `2 items`.
+/// `1 item`, `2 items`, `2 replies`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+    match (number, noun.strip_suffix('y')) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{number} {stem}ies"),
+        (_, None) => format!("{number} {noun}s"),
+    }
 }
 
 #[cfg(test)]
@@ -81,6 +86,7 @@ mod tests {
 
     #[test]
     fn times_and_money_are_short() {
+        assert_eq!(milliseconds(24), "24 ms");
         assert_eq!(milliseconds(240), "0.2 s");
         assert_eq!(milliseconds(12_900), "12 s");
         assert_eq!(milliseconds(184_000), "3 min 4 s");
@@ -92,5 +98,6 @@ mod tests {
         assert_eq!(share(0, 0), "0 %");
         assert_eq!(count(1, "item"), "1 item");
         assert_eq!(count(0, "item"), "0 items");
+        assert_eq!(count(2, "reply"), "2 replies");
     }
 }

@@ -64,7 +64,7 @@ const REASONING_LINES_MAX: usize = 3;
 const REASONING_BYTES_MAX: usize = 400;
 
 /// Tokens in one line.
-pub(crate) fn usage_line(usage: &Usage) -> String {
+fn usage_line(usage: &Usage) -> String {
     let mut line = format!("{} in", number::tokens(usage.input_tokens));
     if usage.cached_tokens > 0 {
         let _ = write!(line, " ({} cached)", number::share(usage.cached_tokens, usage.input_tokens));
@@ -114,7 +114,10 @@ const ARGUMENTS_BYTES_MAX: usize = 300;
 pub(crate) fn call_line(tool: &str, arguments: &Arguments) -> String {
     let object = arguments.object();
     let mut words = vec![clean_str(tool)];
-    match object.iter().collect::<Vec<_>>().as_slice() {
+    let mut named: Vec<_> = object.iter().collect();
+    // What it is about comes before what is done to it.
+    named.sort_by_key(|(name, _)| name.as_str() != "path");
+    match named.as_slice() {
         [(_, Value::String(only))] => words.push(one_line(only)),
         all => words.extend(all.iter().map(|(name, value)| match value {
             Value::String(text) => format!("{name}={}", one_line(text)),

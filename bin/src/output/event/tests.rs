@@ -212,7 +212,7 @@ fn a_failed_attempt_says_why_and_what_comes_next() {
 #[test]
 fn several_arguments_are_shown_with_their_names_and_on_one_line() {
     let line = model::call_line("edit_file", &arguments(r#"{"path":"a.sh","all":true,"old_text":"a\nb"}"#));
-    assert_eq!(line, "edit_file all=true old_text=a⏎b path=a.sh");
+    assert_eq!(line, "edit_file path=a.sh all=true old_text=a⏎b");
     let long = format!(r#"{{"command":"{}"}}"#, "é".repeat(500));
     assert!(model::call_line("bash", &arguments(&long)).ends_with("é…"));
 }
