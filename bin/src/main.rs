@@ -1,29 +1,30 @@
 //! Who is asking: the command line of podwork.
-#![expect(dead_code, reason = "the commands that use the rest come with the runtime")]
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
+mod answer;
 mod args;
 mod command;
 mod config;
+mod demo;
+mod door;
 mod exit;
 mod export;
 mod import;
 mod logging;
 mod nearest;
+mod office;
 mod output;
+mod select;
+mod signals;
+mod spec_patch;
 mod store_path;
-
-use output::style::Tone;
+mod view;
 
 fn main() -> ExitCode {
     let cli = args::Cli::parse();
     logging::start(&cli.global);
-    let exit = command::execute(cli).unwrap_or_else(|problem| {
-        output::say(&format!("{} {problem}", Tone::Bad.paint("podwork:")));
-        problem.exit
-    });
-    ExitCode::from(exit.code())
+    ExitCode::from(command::execute(cli).code())
 }

@@ -12,4 +12,3 @@ mod stopping;
 mod store;
 mod strict;
 mod turns;
-mod wire;
