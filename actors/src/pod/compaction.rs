@@ -29,7 +29,9 @@ impl Pod {
     /// Between turns, when the context has grown beyond its threshold.
     pub(super) async fn compact_if_due(&mut self) -> Result<(), ActorProcessingErr> {
         let Some(threshold) = self.view.spec().context.compact_threshold else { return Ok(()) };
-        let tokens = self.occupancy_tokens();
+        // The newest reply has just been counted by the provider.
+        let tokens =
+            self.view.usage.last.map_or(0, |last| last.input_tokens.saturating_add(last.output_tokens));
         if tokens <= threshold || self.compaction_failures >= COMPACTION_FAILURES_MAX {
             return Ok(());
         }

@@ -19,7 +19,7 @@ use crate::permit::permit;
 use crate::provider::{Ask, Failure};
 use crate::tool::{Scene, ToolOutput};
 use crate::worker::decide::{self, After, Ending};
-use crate::worker::{Deed, Fact, Worker, WorkerMessage, request};
+use crate::worker::{Deed, Fact, Worker, WorkerMessage};
 
 impl Worker {
     /// Writes down what a task came to.
@@ -98,8 +98,7 @@ impl Worker {
     /// Builds the next request: prune, then interceptors, then hooks, then the log.
     pub(super) fn compose(&mut self) {
         self.composer.catch_up(self.provider.as_ref(), self.turn.spec());
-        let pruned =
-            request::prune(self.composer.items(), &self.prune_config, self.savings_estimator.as_ref());
+        let pruned = self.composer.weigh_prune(&self.prune_config, self.savings_estimator.as_ref());
         if let Some(pruned) = pruned {
             self.record(vec![pruned.into()], Vec::new(), Deed::Nothing);
             return;

@@ -29,6 +29,9 @@ pub(crate) struct Composer {
     /// What the provider counted for the newest reply and its input, and what was estimated for
     /// the items at that moment.
     measured: Option<Measured>,
+    /// Below this many estimated tokens a prune is not weighed again. It grows with the context,
+    /// so that weighing, which looks at all items, costs each item a constant share.
+    weigh_prune_at: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -48,6 +51,7 @@ impl Composer {
             items: Vec::new(),
             estimated_tokens: 0,
             measured: None,
+            weigh_prune_at: 0,
         }
     }
 
@@ -60,6 +64,7 @@ impl Composer {
                 self.items.clear();
                 self.estimated_tokens = 0;
                 self.measured = None;
+                self.weigh_prune_at = 0;
                 all
             }
         };
@@ -117,10 +122,24 @@ impl Composer {
         let kept = crate::compactor::decide::kept_from(&self.context, retained_tokens);
         kept.is_some()
     }
+
+    /// Whether a prune pays now, and which.
+    pub(crate) fn weigh_prune(
+        &mut self,
+        config: &PruneConfig,
+        estimator: Option<&SavingsEstimator>,
+    ) -> Option<Pruned> {
+        if self.estimated_tokens < self.weigh_prune_at {
+            return None;
+        }
+        let growth =
+            (self.estimated_tokens / PRUNE_GROWTH_SHARE).max(config.min_savings / PRUNE_GROWTH_SHARE);
+        self.weigh_prune_at = self.estimated_tokens + growth;
+        weigh_prune(&self.items, config, estimator)
+    }
 }
 
-/// Whether a prune pays now, and which.
-pub(crate) fn prune(
+fn weigh_prune(
     items: &[Arc<Item>],
     config: &PruneConfig,
     estimator: Option<&SavingsEstimator>,
@@ -153,6 +172,9 @@ pub(crate) fn prune(
         reason: format!("{savings} tokens less in each request, for {rewritten} written to the cache once"),
     })
 }
+
+/// The context grows by this share of itself before a prune is weighed again.
+const PRUNE_GROWTH_SHARE: u64 = 16;
 
 /// How many more requests a turn is taken to make when a prune is weighed.
 const REMAINING_REQUESTS: u64 = 10;

@@ -89,11 +89,10 @@ fn after_reply(parts: Vec<ReplyPart>, end: EndReason) -> Turn {
 
 fn outcomes(step: &Step) -> Vec<(CallId, CallOutcome)> {
     let Step::Record(drafts) = step else { panic!("nothing is written down: {step:?}") };
-    let ends = drafts.iter().filter_map(|draft| match &draft.event {
-        Event::CallEnded(ended) => Some((ended.call, ended.outcome)),
-        _ => None,
-    });
-    ends.collect()
+    let end = |draft: &Draft| {
+        if let Event::CallEnded(ended) = &draft.event { Some((ended.call, ended.outcome)) } else { None }
+    };
+    drafts.iter().filter_map(end).collect()
 }
 
 fn recorded(turn: &mut Turn, step: Step) {
