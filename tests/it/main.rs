@@ -12,3 +12,4 @@ mod stopping;
 mod store;
 mod strict;
 mod turns;
+mod wire;

@@ -9,7 +9,7 @@ use events::{CallId, Envelope};
 use proptest::prelude::*;
 
 use super::arbitrary::{MODELS, any_arguments, any_opaque, any_reasoning};
-use super::text::{any_provider_id, any_text, any_tool, words};
+use super::text::{any_provider_id, any_text, any_tool, any_visible_text, words};
 use super::{Log, given};
 
 /// One thing after the other that happens in a session.
@@ -184,7 +184,7 @@ fn any_turn() -> impl Strategy<Value = Turn> {
         1 => Just(Fate::Crashed),
         1 => Just(Fate::CrashedUnsettled),
     ];
-    (any_text(), prop::collection::vec(any_exchange().boxed(), 0..4), any_text(), fate)
+    (any_visible_text(), prop::collection::vec(any_exchange().boxed(), 0..4), any_text(), fate)
         .prop_map(|(input, exchanges, last_words, fate)| Turn { input, exchanges, last_words, fate })
 }
 
@@ -198,7 +198,8 @@ fn any_exchange() -> impl Strategy<Value = Exchange> {
     ];
     let failed_attempts = prop_oneof![4 => Just(0), 1 => 1..4_u32];
     let parts = prop::collection::vec(part.boxed(), 0..3);
-    let calls = prop::collection::vec(any_call().boxed(), 0..6);
+    // A reply without calls ends its turn, so those in its middle have some.
+    let calls = prop::collection::vec(any_call().boxed(), 1..6);
     (failed_attempts, rarely(any_text()), parts, prop::bool::weighted(0.1), calls, rarely(any_text()))
         .prop_map(
             |(

@@ -37,6 +37,11 @@ pub fn any_text() -> impl Strategy<Value = String> {
     ]
 }
 
+/// The same with a visible character at least: what a pod takes as the input of a turn.
+pub fn any_visible_text() -> impl Strategy<Value = String> {
+    any_text().prop_map(|text| if text.trim().is_empty() { format!("{text}go") } else { text })
+}
+
 /// What providers call calls: repeated, empty, long, odd.
 pub fn any_provider_id() -> impl Strategy<Value = String> {
     prop_oneof![

@@ -18,6 +18,7 @@ const CACHE_MARKS_MAX: usize = 4;
 const BUDGET_TOKENS_MIN: u64 = 1024;
 
 const FIELDS: &[&str] = &[
+    "cache_control",
     "container",
     "max_tokens",
     "messages",
@@ -92,7 +93,8 @@ fn budgets(judge: &mut Judge<'_>, body: &Value) {
 fn cache_marks(judge: &mut Judge<'_>, body: &Value) {
     let marked = |value: &Value| usize::from(!value["cache_control"].is_null());
     let in_array = |value: &Value| value.as_array().into_iter().flatten().map(marked).sum::<usize>();
-    let mut marks = in_array(&body["system"]) + in_array(&body["tools"]);
+    // The mark of the whole request takes one of the four as well.
+    let mut marks = marked(body) + in_array(&body["system"]) + in_array(&body["tools"]);
     for (place, message) in body["messages"].as_array().into_iter().flatten().enumerate() {
         for block in message["content"].as_array().into_iter().flatten() {
             marks += marked(block) + in_array(&block["content"]);
