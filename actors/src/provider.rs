@@ -7,6 +7,8 @@ mod cassettes;
 mod fault;
 mod http;
 mod openai;
+#[cfg(test)]
+mod properties;
 mod registry;
 mod render;
 mod script;

@@ -210,3 +210,6 @@ impl std::fmt::Display for Said {
         if self.message.is_empty() { Ok(()) } else { write!(f, ": {}", self.message) }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -268,3 +268,6 @@ fn request_id(headers: &HeaderMap) -> Option<String> {
     let id = ["request-id", "x-request-id"].into_iter().find_map(|name| headers.get(name))?;
     id.to_str().ok().map(|id| events::text::head(id, REQUEST_ID_BYTES_MAX).to_owned())
 }
+
+#[cfg(test)]
+mod tests;

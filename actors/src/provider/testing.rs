@@ -70,6 +70,6 @@ pub(crate) fn decode<'a, D: Dialect + Default>(
 
 /// What a stream comes to that consists of events with these data.
 pub(crate) fn reply_of<D: Dialect + Default>(data: &[&str]) -> Result<Reply, Failure> {
-    let stream: String = data.iter().map(|data| format!("data: {data}\n\n")).collect();
+    let stream = data.iter().fold(String::new(), |stream, data| stream + "data: " + data + "\n\n");
     decode::<D>([stream.as_bytes()]).0
 }

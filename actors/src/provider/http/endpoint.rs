@@ -67,12 +67,14 @@ impl Endpoint {
 
     /// The address of a path, with the key in this header behind this prefix.
     pub(crate) fn address(&self, path: &str, header: HeaderName, prefix: &str) -> Result<Address, Failure> {
-        let text = format!("{}{path}", self.base_url.trim().trim_end_matches('/'));
-        let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        let Some(url) = url.filter(|url| url.host_str().is_some()) else {
+        let url = Url::parse(self.base_url.trim()).ok();
+        let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+        let Some(mut url) = url else {
             let message = format!("{} is no address of an HTTP server", self.url_variable);
             return Err(Failure::new(FailureKind::InvalidRequest, &message));
         };
+        // A query of the base, which some gateways want, stays behind the path.
+        url.set_path(&format!("{}{path}", url.path().trim_end_matches('/')));
         let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
         let host = format!("{}{port}", url.host_str().unwrap_or_default());
         let is_local = is_local(&url);
@@ -157,6 +159,8 @@ mod tests {
         for base in ["http://localhost/v1", "http://localhost/v1/", " http://localhost/v1// "] {
             assert_eq!(address(base, "").expect("an address").url.as_str(), "http://localhost/v1/chat");
         }
+        let with_query = address("http://localhost/v1?version=2", "").expect("an address");
+        assert_eq!(with_query.url.as_str(), "http://localhost/v1/chat?version=2");
     }
 
     #[test]

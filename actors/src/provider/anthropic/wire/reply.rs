@@ -286,3 +286,6 @@ impl Counts {
         (usage.input_tokens > 0 || usage.output_tokens > 0).then_some(usage)
     }
 }
+
+#[cfg(test)]
+mod tests;

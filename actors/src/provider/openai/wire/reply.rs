@@ -241,3 +241,6 @@ fn usage(usage: &Value) -> Option<Usage> {
     };
     (usage.input_tokens > 0 || usage.output_tokens > 0).then_some(usage)
 }
+
+#[cfg(test)]
+mod tests;
