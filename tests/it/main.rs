@@ -6,6 +6,7 @@
 mod hooks;
 mod invariants;
 mod projections;
+mod providers;
 mod recovery;
 mod server;
 mod stopping;

@@ -177,13 +177,18 @@ impl Said {
         match (TYPES.iter().find(typed), status) {
             (Some((FailureKind::RateLimited, _)), Some(413)) => FailureKind::ContextTooLong,
             (Some((kind, _)), _) => *kind,
+            (None, _) if self.is_type("not_found_error") && lower.contains("model") => {
+                FailureKind::ModelNotFound
+            }
             (None, Some(status)) => by_status(status, &lower),
             (None, None) if lower.contains("overloaded") => FailureKind::Overloaded,
-            (None, None) if self.types.iter().any(|kind| kind.starts_with("invalid_request")) => {
-                FailureKind::InvalidRequest
-            }
+            (None, None) if self.is_type("invalid_request_error") => FailureKind::InvalidRequest,
             (None, None) => FailureKind::Server,
         }
+    }
+
+    fn is_type(&self, name: &str) -> bool {
+        self.types.iter().any(|kind| kind == name)
     }
 }
 

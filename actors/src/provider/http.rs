@@ -118,7 +118,7 @@ impl Http {
     }
 
     async fn send(&self, address: Address, body: &Body) -> Result<Response, Failure> {
-        let client = self.client.get_or_init(|| client(address.is_local, self.timeouts)).as_ref();
+        let client = self.client.get_or_init(|| client(&address, self.timeouts)).as_ref();
         let client = client.map_err(|why| Failure::new(FailureKind::Transport, why))?;
         // The pieces are sent as they are. The length is said beforehand, since not every server
         // takes a body whose length is unknown.
@@ -210,7 +210,7 @@ fn push<D: Dialect>(decoder: &mut Decoder<D>, bytes: &[u8], deltas: &mpsc::Sende
     }
 }
 
-fn client(is_local: bool, timeouts: Timeouts) -> Result<Client, String> {
+fn client(address: &Address, timeouts: Timeouts) -> Result<Client, String> {
     // Another provider may have been first.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder()
@@ -219,7 +219,11 @@ fn client(is_local: bool, timeouts: Timeouts) -> Result<Client, String> {
         .pool_idle_timeout(Duration::from_secs(POOL_SECONDS))
         .redirect(reqwest::redirect::Policy::none());
     // A proxy cannot reach what only this machine can.
-    let builder = if is_local { builder.no_proxy() } else { builder };
+    let builder = if address.is_local { builder.no_proxy() } else { builder };
+    // Reading the certificates of the system takes a while, and no redirect leads to where they
+    // would be asked for.
+    let is_plain = address.is_local && address.url.scheme() == "http";
+    let builder = if is_plain { builder.tls_certs_only([]) } else { builder };
     builder.build().map_err(|error| format!("the HTTP client cannot be made: {}", cause(error)))
 }
 
