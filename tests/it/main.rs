@@ -5,6 +5,7 @@
 
 mod hooks;
 mod invariants;
+mod panics;
 mod projections;
 mod providers;
 mod recovery;

@@ -40,7 +40,15 @@ impl Pod {
             deltas: self.deltas.clone(),
             savings_estimator: savings_estimator(&self.view),
         };
-        let (actor, _) = Actor::spawn_linked(None, WorkerActor, arguments, self.myself.get_cell()).await?;
+        let spawned = Actor::spawn_linked(None, WorkerActor, arguments, self.myself.get_cell()).await;
+        let actor = match spawned {
+            Ok((actor, _)) => actor,
+            Err(error) => {
+                tracing::error!(pod = %self.id, %error, "the worker did not start; its turn ends as failed");
+                self.worker_broke(&error.to_string()).await?;
+                return Box::pin(self.proceed()).await;
+            }
+        };
         self.worker = Some(RunningTurn { actor, cancel });
         Ok(())
     }
