@@ -135,7 +135,9 @@ impl Worker {
             min_savings: limits.prune_min_savings,
             excluded_tools: limits.prune_excluded_tools.clone(),
         };
-        let composer = Composer::new(arguments.context, arguments.provider.as_ref(), spec);
+        let mut composer = Composer::new(arguments.context, arguments.provider.as_ref(), spec);
+        composer.catch_up(arguments.provider.as_ref(), spec);
+        composer.measure(&arguments.turn.usage);
         let mut worker = Self {
             id: arguments.id,
             house: arguments.house,

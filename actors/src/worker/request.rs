@@ -75,11 +75,13 @@ impl Composer {
         self.items.extend(more);
     }
 
-    /// The provider has counted the context and its reply.
+    /// The provider has counted the context up to its newest reply.
     pub(crate) fn measure(&mut self, usage: &UsageTotals) {
-        let Some(last) = &usage.last else { return };
+        let Some(last) = usage.last.filter(|_| self.context.is_as_requested()) else { return };
+        let newer = self.items.iter().rev().take_while(|item| !is_of_the_model(item));
+        let newer_tokens: u64 = newer.map(|item| item_tokens(item)).sum();
         let tokens = last.input_tokens.saturating_add(last.output_tokens);
-        self.measured = Some(Measured { tokens, estimated_then: self.estimated_tokens });
+        self.measured = Some(Measured { tokens, estimated_then: self.estimated_tokens - newer_tokens });
     }
 
     /// Tokens of the context: what the provider counted last, and an estimate of what came after.
@@ -182,6 +184,13 @@ const REMAINING_REQUESTS: u64 = 10;
 /// How many times as much a token costs that is written to the provider's cache as one that is
 /// read from it, without prices: 1.25 to 0.1.
 const REWRITE_TO_READ: u64 = 12;
+
+fn is_of_the_model(item: &Item) -> bool {
+    match item.body {
+        ItemBody::Text { .. } | ItemBody::Reasoning(_) | ItemBody::Call(_) | ItemBody::Opaque(_) => true,
+        ItemBody::User { .. } | ItemBody::System { .. } | ItemBody::Result(_) => false,
+    }
+}
 
 fn call_of(item: &Item) -> Option<CallId> {
     match &item.body {

@@ -71,6 +71,11 @@ impl Context {
         &self.pruned
     }
 
+    /// Nothing was left out or put in since the newest request was prepared.
+    pub fn is_as_requested(&self) -> bool {
+        self.generation == self.generation_of_request
+    }
+
     /// The items of a request that is built now, for this model: the settled ones and what an
     /// open exchange or waiting input adds.
     pub fn items(&self, origin: &Origin) -> Vec<Arc<Item>> {

@@ -126,6 +126,10 @@ impl Projection for Status {
             Event::Paused(paused) => {
                 self.state = State::Paused;
                 self.reason.clone_from(&paused.reason);
+                // Room was to be made for it and could not be.
+                if self.outcome == Some(TurnOutcome::Yielded) {
+                    self.outcome = Some(TurnOutcome::Paused);
+                }
             }
             Event::Resumed(_) if self.state == State::Paused => self.state = State::Idle,
             Event::RequestPrepared(prepared) => {
