@@ -10,6 +10,7 @@ mod projections;
 mod providers;
 mod recovery;
 mod server;
+mod shell;
 mod stopping;
 mod store;
 mod strict;

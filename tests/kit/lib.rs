@@ -6,6 +6,9 @@
 //! - [`fault`]: a disk that fails and loses power on demand
 //! - [`strict`]: what real providers refuse, as pure functions over the body of a request
 //! - [`server`]: a model server on loopback that refuses it, and misbehaves on demand
+//! - [`workshop`]: all of it around one runtime
+//! - [`shell`]: the real binary, in a place of its own
+//! - [`transcripts`]: recorded sessions of other tools, where there are any
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "the kit looks for what it needs; views may not")]
 
@@ -14,5 +17,7 @@ pub mod fault;
 pub mod invariants;
 pub mod log;
 pub mod server;
+pub mod shell;
 pub mod strict;
+pub mod transcripts;
 pub mod workshop;
