@@ -125,7 +125,9 @@ fn context(log: &[Draft], length: usize) -> Duration {
         let began = Instant::now();
         context.apply(&envelope);
         let (Advance::More(items) | Advance::Anew(items)) = context.advance(&mut cursor, &origin());
-        items.iter().for_each(|item| renderer.push(item));
+        for item in &items {
+            renderer.push(item);
+        }
         if seq.0 > length as u64 {
             std::hint::black_box(renderer.body());
             costs.push(began.elapsed());

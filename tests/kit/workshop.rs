@@ -60,7 +60,7 @@ impl Workshop {
     /// A pod's spec for this model.
     pub fn spec_of(&self, model: &str) -> Spec {
         let mut spec = Spec::new(model.parse().expect("a model"));
-        spec.system = "You are a test.".to_owned();
+        "You are a test.".clone_into(&mut spec.system);
         spec.tools = self.toolbox.specs();
         spec.directory = self.directory.path().canonicalize().expect("it exists").display().to_string();
         spec
