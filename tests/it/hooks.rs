@@ -143,34 +143,36 @@ async fn a_pause_leaves_the_turn_for_a_person_and_every_call_answered() {
     assert_eq!(ended.outcome, CallOutcome::CancelledBeforeStart);
 }
 
+/// A hook that never answers and has a long time for it.
+struct HangsForAnHour;
+
+impl Hook for HangsForAnHour {
+    fn name(&self) -> &'static str {
+        "hangs"
+    }
+
+    fn points(&self) -> &[HookPoint] {
+        &[HookPoint::BeforeRequest]
+    }
+
+    fn role(&self) -> HookRole {
+        HookRole::Observer
+    }
+
+    fn timeout(&self) -> Duration {
+        Duration::from_hours(1)
+    }
+
+    fn ask<'a>(&'a self, _summary: &'a Summary) -> BoxFuture<'a, Verdict> {
+        futures_util::future::pending().boxed()
+    }
+}
+
 #[tokio::test]
 async fn cancel_is_heard_while_a_hook_hangs() {
-    let hook = Asked {
-        role: HookRole::Observer,
-        points: vec![HookPoint::BeforeRequest],
-        answer: |_: &Summary| -> BoxFuture<'static, Verdict> { futures_util::future::pending().boxed() },
-    };
-    struct Patient<H>(H);
-    impl<H: Hook> Hook for Patient<H> {
-        fn name(&self) -> &str {
-            self.0.name()
-        }
-        fn points(&self) -> &[HookPoint] {
-            self.0.points()
-        }
-        fn role(&self) -> HookRole {
-            self.0.role()
-        }
-        fn timeout(&self) -> Duration {
-            Duration::from_secs(3600)
-        }
-        fn ask<'a>(&'a self, summary: &'a Summary) -> BoxFuture<'a, Verdict> {
-            self.0.ask(summary)
-        }
-    }
     let server = StrictServer::start();
     let workshop =
-        Workshop::start_with(server, Toolbox::standard(), |builder| builder.hook(Patient(hook))).await;
+        Workshop::start_with(server, Toolbox::standard(), |builder| builder.hook(HangsForAnHour)).await;
     let pod = workshop.open().await;
     pod.submit("go").await.unwrap();
     workshop.wait_for(pod.id(), |event| matches!(event, Event::TurnStarted(_))).await;
