@@ -65,34 +65,31 @@ fn take(transcript: &mut Transcript, line: usize, message: &str) {
     }
 }
 
+/// The results of a message stand before everything else in it.
 fn user(transcript: &mut Transcript, line: usize, fields: &Fields) {
-    let mut unseen = None;
-    let mut is_said = false;
-    for block in fields.blocks("content") {
+    let (results, others) = results(fields.blocks("content"));
+    for result in results {
+        let (text, others) = result_text(&result);
+        for (kind, raw) in others {
+            transcript.keep(line, None, &format!("tool_result/{kind}"), raw);
+        }
+        let outcome = if result.flag("is_error") { CallOutcome::Failed } else { CallOutcome::Ok };
+        let call = result.text("tool_use_id").unwrap_or_default();
+        transcript.push(line, None, Output { call, text, outcome });
+    }
+    transcript.push_input(line, None, others);
+}
+
+/// The `tool_result` blocks of a message, and its other ones.
+pub(super) fn results(blocks: Vec<Block<'_>>) -> (Vec<Fields<'_>>, Vec<Block<'_>>) {
+    let (mut results, mut others) = (Vec::new(), Vec::new());
+    for block in blocks {
         match block {
-            Block::Text(text) => {
-                transcript.push(line, None, What::Input(text));
-                is_said = true;
-            }
-            Block::Other { kind, fields, .. } if kind == "tool_result" => {
-                let (text, others) = result_text(&fields);
-                for (kind, raw) in others {
-                    transcript.keep(line, None, &format!("tool_result/{kind}"), raw);
-                }
-                let outcome = if fields.flag("is_error") { CallOutcome::Failed } else { CallOutcome::Ok };
-                let call = fields.text("tool_use_id").unwrap_or_default();
-                transcript.push(line, None, Output { call, text, outcome });
-                is_said = true;
-            }
-            Block::Other { kind, raw, .. } => {
-                transcript.keep(line, None, &format!("user/{kind}"), raw);
-                unseen = Some(kind);
-            }
+            Block::Other { kind, fields, .. } if kind == "tool_result" => results.push(fields),
+            Block::Text(_) | Block::Other { .. } => others.push(block),
         }
     }
-    if let (false, Some(kind)) = (is_said, unseen) {
-        transcript.push(line, None, What::Input(format!("[{kind}]")));
-    }
+    (results, others)
 }
 
 /// The text of a `tool_result`, with a word in the place of each block that is no text, and

@@ -157,31 +157,17 @@ impl Reader {
                 if compacts { What::Summary(text) } else { What::Notice { source: SOURCE.to_owned(), text } };
             return self.push(record, what);
         }
-        let mut unseen = None;
-        let mut is_said = false;
-        for block in record.blocks() {
-            match block {
-                Block::Text(text) if text.starts_with(INTERRUPT) => {
-                    self.push(record, What::Interrupt(text));
-                    is_said = true;
-                }
-                Block::Text(text) => {
-                    self.push(record, What::Input(text));
-                    is_said = true;
-                }
-                Block::Other { kind, fields, .. } if kind == "tool_result" => {
-                    self.result(record, &fields);
-                    is_said = true;
-                }
-                Block::Other { kind, raw, .. } => {
-                    self.keep_block(record, &format!("user/{kind}"), raw);
-                    unseen = Some(kind);
-                }
+        let (results, others) = anthropic::results(record.blocks());
+        for result in results {
+            self.result(record, &result);
+        }
+        let (interrupts, others): (Vec<_>, Vec<_>) = others.into_iter().partition(is_interrupt);
+        for block in interrupts {
+            if let Block::Text(text) = block {
+                self.push(record, What::Interrupt(text));
             }
         }
-        if let (false, Some(kind)) = (is_said, unseen) {
-            self.push(record, What::Input(format!("[{kind}]")));
-        }
+        self.transcript.push_input(record.line, record.at(), others);
     }
 
     /// The texts of a record; what else it holds is kept as it came.
@@ -279,6 +265,13 @@ impl Reader {
             _ => {}
         }
         self.keep(record, "");
+    }
+}
+
+fn is_interrupt(block: &Block) -> bool {
+    match block {
+        Block::Text(text) => text.starts_with(INTERRUPT),
+        Block::Other { .. } => false,
     }
 }
 

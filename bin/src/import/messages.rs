@@ -71,7 +71,7 @@ pub(super) fn take(transcript: &mut Transcript, line: usize, message: &str) {
     let role = fields.text("role").unwrap_or_default();
     match role.as_str() {
         "system" | "developer" | "_system_prompt" => system(transcript, line, &role, &fields),
-        "user" => user(transcript, line, &fields),
+        "user" => transcript.push_input(line, None, fields.blocks("content")),
         "assistant" => assistant(transcript, line, &fields),
         "tool" | "function" => {
             let call = fields.text("tool_call_id").unwrap_or_default();
@@ -104,26 +104,6 @@ fn system(transcript: &mut Transcript, line: usize, role: &str, fields: &Fields)
 /// The texts of a message, with a word in the place of everything else.
 pub(super) fn texts(fields: &Fields) -> String {
     super::anthropic::result_text(fields).0
-}
-
-fn user(transcript: &mut Transcript, line: usize, fields: &Fields) {
-    let mut unseen = None;
-    let mut is_said = false;
-    for block in fields.blocks("content") {
-        match block {
-            Block::Text(text) => {
-                transcript.push(line, None, What::Input(text));
-                is_said = true;
-            }
-            Block::Other { kind, raw, .. } => {
-                transcript.keep(line, None, &format!("user/{kind}"), raw);
-                unseen = Some(kind);
-            }
-        }
-    }
-    if let (false, Some(kind)) = (is_said, unseen) {
-        transcript.push(line, None, What::Input(format!("[{kind}]")));
-    }
 }
 
 fn assistant(transcript: &mut Transcript, line: usize, fields: &Fields) {

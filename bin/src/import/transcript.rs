@@ -7,6 +7,7 @@ use events::event::tool::CallOutcome;
 use events::{Timestamp, ToolSpec};
 
 use super::Format;
+use super::json::Block;
 use super::source::Problems;
 
 /// One session.
@@ -63,6 +64,27 @@ impl Transcript {
         let what = what.into();
         self.has_begun |= !matches!(what, What::Record { .. });
         self.entries.push(Entry { line, at, what });
+    }
+
+    /// A user sent these blocks. What is no text is kept as it came; where there is nothing else,
+    /// a word stands in its place, since the model answered to something.
+    pub(crate) fn push_input(&mut self, line: usize, at: Option<Timestamp>, blocks: Vec<Block>) {
+        let (mut is_said, mut unseen) = (false, None);
+        for block in blocks {
+            match block {
+                Block::Text(text) => {
+                    self.push(line, at, What::Input(text));
+                    is_said = true;
+                }
+                Block::Other { kind, raw, .. } => {
+                    self.keep(line, at, &format!("user/{kind}"), raw);
+                    unseen = Some(kind);
+                }
+            }
+        }
+        if let (false, Some(kind)) = (is_said, unseen) {
+            self.push(line, at, What::Input(format!("[{kind}]")));
+        }
     }
 
     /// Something happened that is kept as it came.

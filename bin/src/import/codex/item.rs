@@ -52,23 +52,7 @@ impl Reader {
             let source = if role == "user" { "codex".to_owned() } else { role };
             return self.push(record, What::Notice { source, text: texts(&record.payload) });
         }
-        let mut unseen = None;
-        let mut is_said = false;
-        for block in record.payload.blocks("content") {
-            match block {
-                Block::Text(text) => {
-                    self.push(record, What::Input(text));
-                    is_said = true;
-                }
-                Block::Other { kind, raw, .. } => {
-                    self.keep_block(record, &format!("user/{kind}"), raw);
-                    unseen = Some(kind);
-                }
-            }
-        }
-        if let (false, Some(kind)) = (is_said, unseen) {
-            self.push(record, What::Input(format!("[{kind}]")));
-        }
+        self.transcript.push_input(record.line, record.at, record.payload.blocks("content"));
     }
 
     fn keep_block(&mut self, record: &Record, name: &str, raw: &str) {
