@@ -25,7 +25,11 @@ mod tau_bench;
 mod transcript;
 
 #[cfg(test)]
+mod contexts;
+#[cfg(test)]
 mod hostile;
+#[cfg(test)]
+mod outline;
 #[cfg(test)]
 mod real;
 

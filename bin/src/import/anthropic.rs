@@ -13,6 +13,9 @@ use super::source::{LineNumbers, document};
 use super::transcript::{Answer, Output, Transcript, What};
 use super::{Format, ImportError};
 
+#[cfg(test)]
+mod tests;
+
 /// Reads messages.
 pub(super) fn read(bytes: &[u8]) -> Result<Transcript, ImportError> {
     let mut transcript = Transcript::new(Format::AnthropicMessages, "anthropic");

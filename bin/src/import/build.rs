@@ -70,10 +70,11 @@ fn spec(transcript: &Transcript) -> Spec {
     spec.system.clone_from(&transcript.system);
     spec.directory.clone_from(&transcript.directory);
     spec.tools.clone_from(&transcript.tools);
+    let mut named: BTreeSet<String> = spec.tools.iter().map(|tool| tool.name.clone()).collect();
     for part in answers.flat_map(|answer| &answer.parts) {
         if let ReplyPart::Call { tool, .. } = part {
             let name = words::tool_name(tool);
-            if spec.tool(&name).is_none() {
+            if named.insert(name.clone()) {
                 spec.tools.push(words::unknown_tool(name));
             }
         }

@@ -1,5 +1,8 @@
 //! Sessions of Claude Code: one record a line, which form a tree.
 
+use std::collections::{HashMap, HashSet};
+
+use actors::provider::ReplyPart;
 use events::Timestamp;
 use events::event::model::FailureKind;
 use events::event::tool::CallOutcome;
@@ -11,6 +14,9 @@ use super::source::{Problems, lines, salvage};
 use super::transcript::{Answer, Failed, Output, Transcript, What};
 
 mod tree;
+
+#[cfg(test)]
+mod tests;
 
 /// What Claude Code itself writes into the conversation comes under this name.
 const SOURCE: &str = "claude-code";
@@ -40,7 +46,7 @@ pub(super) fn read(bytes: &[u8]) -> Transcript {
     let records: Vec<Record> =
         lines.iter().flat_map(|line| records(&line.text, line.number, &mut transcript.problems)).collect();
     let in_conversation = tree::conversation(&records);
-    let mut reader = Reader { transcript, reply: None };
+    let mut reader = Reader { transcript, replies: HashMap::new(), called: HashSet::new() };
     for (record, in_conversation) in records.iter().zip(in_conversation) {
         reader.take(record, in_conversation);
     }
@@ -113,8 +119,10 @@ impl<'a> Record<'a> {
 
 struct Reader {
     transcript: Transcript,
-    /// The newest reply: its entry and the provider's id.
-    reply: Option<(usize, String)>,
+    /// The entry of each reply, by the provider's id.
+    replies: HashMap<String, usize>,
+    /// The calls of each reply, both by the provider's id: what is written down twice is one call.
+    called: HashSet<(String, String)>,
 }
 
 impl Reader {
@@ -200,30 +208,40 @@ impl Reader {
         self.push(record, Output { call, text, outcome });
     }
 
-    /// Each record of a reply holds one part of it; the last one has the usage.
+    /// Each record of a reply holds one part of it; the last one has the usage. Where two requests
+    /// ran at once, their records alternate.
     fn assistant(&mut self, record: &Record) {
         let id = record.message.name("id");
         let parts = record.blocks().into_iter().map(anthropic::part);
         let usage = anthropic::usage(&record.message);
         let end = record.message.text("stop_reason").and_then(|reason| anthropic::end(&reason));
-        if let (Some((entry, reply)), Some(id)) = (&self.reply, &id)
-            && reply == id
-            && let Some(What::Reply(answer)) =
-                self.transcript.entries.get_mut(*entry).map(|entry| &mut entry.what)
-        {
+        let begun = id.as_ref().and_then(|id| self.replies.get(id)).copied();
+        let (parts, again): (Vec<_>, Vec<_>) = parts.partition(|part| match (&id, part) {
+            (Some(id), ReplyPart::Call { provider_id, .. }) => {
+                provider_id.is_empty() || self.called.insert((id.clone(), provider_id.clone()))
+            }
+            _ => true,
+        });
+        if !again.is_empty() {
+            self.keep(record, "again/");
+        }
+        let begun = begun.and_then(|entry| self.transcript.entries.get_mut(entry));
+        if let Some(What::Reply(answer)) = begun.map(|entry| &mut entry.what) {
             answer.parts.extend(parts);
             answer.usage = usage.or(answer.usage);
             answer.end = end.or(answer.end);
             return;
         }
+        if let Some(id) = &id {
+            self.replies.insert(id.clone(), self.transcript.entries.len());
+        }
         let answer = Answer {
-            parts: parts.collect(),
+            parts,
             model: record.message.name("model").filter(|model| model != SYNTHETIC),
             usage,
             end,
-            provider_id: id.clone(),
+            provider_id: id,
         };
-        self.reply = id.map(|id| (self.transcript.entries.len(), id));
         self.push(record, answer);
     }
 

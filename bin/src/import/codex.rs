@@ -12,6 +12,9 @@ use super::transcript::{Failed, Transcript, What};
 
 mod item;
 
+#[cfg(test)]
+mod tests;
+
 /// How texts begin that Codex itself puts before the model in the user's name.
 const INJECTED: [&str; 5] = [
     "<environment_context>",

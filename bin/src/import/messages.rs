@@ -12,6 +12,9 @@ use super::source::{LineNumbers, document, lines, salvage};
 use super::transcript::{Answer, Output, Transcript, What};
 use super::{Format, ImportError};
 
+#[cfg(test)]
+mod tests;
+
 /// Reads a document.
 pub(super) fn read(bytes: &[u8]) -> Result<Transcript, ImportError> {
     let mut transcript = Transcript::new(Format::OpenAiMessages, "openai");

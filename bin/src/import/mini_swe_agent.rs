@@ -10,6 +10,9 @@ use super::source::{LineNumbers, document};
 use super::transcript::{Answer, Output, Transcript};
 use super::{Format, ImportError};
 
+#[cfg(test)]
+mod tests;
+
 /// The tool that the calls are calls of.
 const TOOL: &str = "bash";
 

@@ -10,6 +10,9 @@ use super::json::Fields;
 use super::source::{Problems, lines};
 use super::{Format, ImportError, Session};
 
+#[cfg(test)]
+mod tests;
+
 /// Places in a row that may be missing and are filled: more of them are no damage but another
 /// file.
 const GAP_EVENTS_MAX: u64 = 10_000;

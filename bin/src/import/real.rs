@@ -30,7 +30,26 @@ struct Tally {
     records: usize,
 }
 
-fn shared(path: &str) -> Option<Vec<u8>> {
+/// All transcripts in formats that podwork reads.
+pub(super) const ALL: [&str; 14] = [
+    "claude-code/cc01-tiny-tool-error.sanitised.jsonl",
+    "claude-code/cc03-short-hook-progress.sanitised.jsonl",
+    "claude-code/cc05-compaction.sanitised.jsonl",
+    "claude-code/cc06-compaction-parallel.sanitised.jsonl",
+    "claude-code/cc08-api-error-interrupted.sanitised.jsonl",
+    "claude-code/cc10-compact-and-microcompact.sanitised.jsonl",
+    "claude-code/cc12-api-error-message.sanitised.jsonl",
+    "claude-code/cc14-480kB-tool-result.sanitised.jsonl",
+    "claude-code/ob01-tiny.jsonl",
+    "claude-code/ob03-file-history-only.jsonl",
+    "claude-code/ob05-152-tool-calls.sanitised.jsonl",
+    "messages/km01-context.jsonl",
+    "messages/ms01-github-issue.sanitised.traj.json",
+    "messages/tb01-gpt4o-airline-first12.json",
+];
+
+/// The bytes of a transcript, if it is there.
+pub(super) fn shared(path: &str) -> Option<Vec<u8>> {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared");
     let root = std::env::var_os("PODWORK_SHARED").map_or_else(|| PathBuf::from(beside), PathBuf::from);
     let path = root.join("transcripts").join(path);
@@ -170,31 +189,15 @@ fn compare(name: &str, session: &Session, expected: Tally) {
     assert_eq!(found, expected, "{name}");
 }
 
-fn check_claude_code(name: &str) {
-    let Some(bytes) = shared(&format!("claude-code/{name}")) else { return };
-    let sessions = read(&bytes, None).expect("it is recognised");
-    let [session] = sessions.as_slice() else { panic!("one session") };
-    let Event::PodOpened(opened) = &session.drafts[0].event else { panic!("it opens a pod") };
-    assert_eq!(opened.imported.as_deref(), Some(Format::ClaudeCode.as_str()));
-    compare(name, session, count_claude_code(&bytes));
-}
-
 #[test]
 fn nothing_of_a_claude_code_session_is_lost() {
-    for name in [
-        "cc01-tiny-tool-error.sanitised.jsonl",
-        "cc03-short-hook-progress.sanitised.jsonl",
-        "cc05-compaction.sanitised.jsonl",
-        "cc06-compaction-parallel.sanitised.jsonl",
-        "cc08-api-error-interrupted.sanitised.jsonl",
-        "cc10-compact-and-microcompact.sanitised.jsonl",
-        "cc12-api-error-message.sanitised.jsonl",
-        "cc14-480kB-tool-result.sanitised.jsonl",
-        "ob01-tiny.jsonl",
-        "ob03-file-history-only.jsonl",
-        "ob05-152-tool-calls.sanitised.jsonl",
-    ] {
-        check_claude_code(name);
+    for path in ALL.into_iter().filter(|path| path.starts_with("claude-code/")) {
+        let Some(bytes) = shared(path) else { return };
+        let sessions = read(&bytes, None).expect("it is recognised");
+        let [session] = sessions.as_slice() else { panic!("one session") };
+        let Event::PodOpened(opened) = &session.drafts[0].event else { panic!("it opens a pod") };
+        assert_eq!(opened.imported.as_deref(), Some(Format::ClaudeCode.as_str()));
+        compare(path, session, count_claude_code(&bytes));
     }
 }
 
@@ -280,13 +283,7 @@ fn sealed(session: &Session) -> Vec<Envelope> {
 
 #[test]
 fn every_session_survives_export_and_import() {
-    for path in [
-        "claude-code/cc10-compact-and-microcompact.sanitised.jsonl",
-        "claude-code/ob05-152-tool-calls.sanitised.jsonl",
-        "messages/km01-context.jsonl",
-        "messages/ms01-github-issue.sanitised.traj.json",
-        "messages/tb01-gpt4o-airline-first12.json",
-    ] {
+    for path in ALL {
         let Some(bytes) = shared(path) else { return };
         for session in read(&bytes, None).expect("it is recognised") {
             let log = sealed(&session);

@@ -18,6 +18,9 @@ const PROBLEMS_MAX: usize = 1000;
 /// Places in a broken line at which a whole record is looked for.
 const SALVAGE_TRIES_MAX: usize = 200;
 
+/// Bytes that are read at most in looking for it: each try may read the rest of the line.
+const SALVAGE_BYTES_MAX: usize = 32 * 1024 * 1024;
+
 /// What went wrong so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Problems {
@@ -99,7 +102,8 @@ fn decode<'a>(bytes: &'a [u8], line: usize, problems: &mut Problems) -> Cow<'a, 
 /// Gives what stands before it and the record. `is_record` tells a record from an object that
 /// merely is a part of one.
 pub(crate) fn salvage(line: &str, is_record: impl Fn(&Fields) -> bool) -> Option<(&str, &str)> {
-    line.match_indices("{\"").skip(1).take(SALVAGE_TRIES_MAX).find_map(|(at, _)| {
+    let tries = (SALVAGE_BYTES_MAX / line.len().max(1)).min(SALVAGE_TRIES_MAX);
+    line.match_indices("{\"").skip(1).take(tries).find_map(|(at, _)| {
         let (before, record) = line.split_at(at);
         Fields::parse(record).filter(&is_record)?;
         Some((before, record))

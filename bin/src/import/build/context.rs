@@ -3,8 +3,9 @@
 use events::Seq;
 use events::estimate::text_tokens;
 use events::event::context::{CompactionFailed, CompactionFinished, CompactionStarted, Pruned};
+use events::event::turn::TurnOutcome;
 
-use super::Builder;
+use super::{Builder, State};
 use crate::import::rebuild::Rebuild;
 
 /// A compaction whose summary has not come yet.
@@ -16,6 +17,9 @@ pub(super) struct Began {
 impl<R: Rebuild> Builder<R> {
     pub(super) fn compaction_began(&mut self, reason: String, tokens_before: u64) {
         self.abandon_compaction();
+        if self.state == State::Answered {
+            self.end_turn(TurnOutcome::Finished, "");
+        }
         self.began = Some(Began { reason, tokens_before });
     }
 
