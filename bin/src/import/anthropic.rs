@@ -7,7 +7,7 @@ use events::event::model::{EndReason, ReasoningPart, Usage};
 use events::event::tool::CallOutcome;
 use events::spec::Effect;
 
-use super::json::{Block, Fields, opaque};
+use super::json::{Block, Fields};
 use super::messages;
 use super::source::{LineNumbers, document};
 use super::transcript::{Answer, Output, Transcript, What};
@@ -49,7 +49,7 @@ fn take(transcript: &mut Transcript, line: usize, message: &str) {
         Some("user") => user(transcript, line, &fields),
         Some("assistant") => {
             let answer = Answer {
-                parts: fields.blocks("content").into_iter().map(part).collect(),
+                parts: transcript.parts(line, None, fields.blocks("content"), part),
                 model: fields.name("model"),
                 usage: usage(&fields),
                 end: fields.text("stop_reason").and_then(|reason| end(&reason)),
@@ -117,13 +117,9 @@ pub(super) fn text_of<'a>(fields: &Fields<'a>, key: &str) -> (String, Vec<(Strin
     (texts.join("\n"), others)
 }
 
-/// A block of an assistant's message.
-pub(super) fn part(block: Block) -> ReplyPart {
-    let (kind, raw, fields) = match block {
-        Block::Text(text) => return ReplyPart::Text(text),
-        Block::Other { kind, raw, fields } => (kind, raw, fields),
-    };
-    match kind.as_str() {
+/// A block of an assistant's message that is no text, by its kind.
+pub(super) fn part(kind: &str, fields: &Fields) -> Option<ReplyPart> {
+    Some(match kind {
         "thinking" => ReplyPart::Reasoning(ReasoningPart {
             text: fields.text("thinking").unwrap_or_default(),
             signature: fields.name("signature"),
@@ -139,8 +135,8 @@ pub(super) fn part(block: Block) -> ReplyPart {
             tool: fields.text("name").unwrap_or_default(),
             raw: fields.raw("input").unwrap_or_default().to_owned(),
         },
-        _ => opaque(raw),
-    }
+        _ => return None,
+    })
 }
 
 /// The usage of a message. Anthropic counts cached tokens beside the input, podwork within it.

@@ -21,6 +21,7 @@ use log::Log;
 mod context;
 mod log;
 mod order;
+mod tools;
 mod words;
 
 /// The model of a transcript that names none.
@@ -63,22 +64,12 @@ pub(crate) fn session<R: Rebuild>(transcript: Transcript, rebuild: impl FnOnce()
 }
 
 fn spec(transcript: &Transcript) -> Spec {
-    let answers = transcript.entries.iter().filter_map(Entry::answer);
-    let first = answers.clone().find_map(|answer| answer.model.clone());
+    let first = transcript.entries.iter().filter_map(Entry::answer).find_map(|answer| answer.model.clone());
     let name = first.or_else(|| transcript.model.clone()).unwrap_or_else(|| UNKNOWN_MODEL.to_owned());
     let mut spec = Spec::new(Model { provider: transcript.provider.clone(), name });
     spec.system.clone_from(&transcript.system);
     spec.directory.clone_from(&transcript.directory);
-    spec.tools.clone_from(&transcript.tools);
-    let mut named: BTreeSet<String> = spec.tools.iter().map(|tool| tool.name.clone()).collect();
-    for part in answers.flat_map(|answer| &answer.parts) {
-        if let ReplyPart::Call { tool, .. } = part {
-            let name = words::tool_name(tool);
-            if named.insert(name.clone()) {
-                spec.tools.push(words::unknown_tool(name));
-            }
-        }
-    }
+    spec.tools = tools::of(transcript);
     spec
 }
 

@@ -212,11 +212,11 @@ impl Reader {
     /// ran at once, their records alternate.
     fn assistant(&mut self, record: &Record) {
         let id = record.message.name("id");
-        let parts = record.blocks().into_iter().map(anthropic::part);
+        let parts = self.transcript.parts(record.line, record.at(), record.blocks(), anthropic::part);
         let usage = anthropic::usage(&record.message);
         let end = record.message.text("stop_reason").and_then(|reason| anthropic::end(&reason));
         let begun = id.as_ref().and_then(|id| self.replies.get(id)).copied();
-        let (parts, again): (Vec<_>, Vec<_>) = parts.partition(|part| match (&id, part) {
+        let (parts, again): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| match (&id, part) {
             (Some(id), ReplyPart::Call { provider_id, .. }) => {
                 provider_id.is_empty() || self.called.insert((id.clone(), provider_id.clone()))
             }

@@ -81,8 +81,12 @@ fn render(name: &str, providers: &Providers, spec: &Spec, prepared: &RequestPrep
         prepared.origin,
         Origin { provider: spec.model.provider.clone(), model: spec.model.name.clone() }
     );
-    let Ok(body) = providers.render(spec, items) else { return };
+    let body = providers.render(spec, items).expect("the provider is known");
     assert_eq!((prepared.digest, prepared.body_bytes), (body.digest, body.len()), "{name}");
+    if items.is_empty() {
+        // What the model answered to is lost with its line; nobody can ask for that again.
+        return;
+    }
     let json = strict::parse(&body.to_vec()).expect("the body is JSON");
     // Two requests at once leave a reply behind a reply, which nobody will send.
     let answerable = items.last().is_some_and(|item| !is_words_of_the_model(item));
@@ -98,7 +102,7 @@ fn render(name: &str, providers: &Providers, spec: &Spec, prepared: &RequestPrep
 }
 
 fn is_words_of_the_model(item: &Item) -> bool {
-    matches!(item.body, ItemBody::Text { .. } | ItemBody::Opaque(_))
+    matches!(item.body, ItemBody::Text { .. })
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn survives(bytes: &[u8]) {
             if format == Format::Podwork {
                 sealed(&session.drafts);
             } else {
-                check(&String::from_utf8_lossy(bytes), &session);
+                check(&String::from_utf8_lossy(&bytes[..bytes.len().min(2000)]), &session);
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use actors::provider::ReplyPart;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -114,11 +113,6 @@ fn block(raw: &str) -> Block<'_> {
         ("text" | "input_text" | "output_text", Some(text)) => Block::Text(text),
         _ => Block::Other { kind, raw, fields },
     }
-}
-
-/// A part of a reply that podwork has no word for.
-pub(crate) fn opaque(raw: &str) -> ReplyPart {
-    ReplyPart::Opaque(raw.to_owned())
 }
 
 /// A text as a JSON string.

@@ -7,7 +7,7 @@ use events::event::model::{EndReason, ReasoningPart};
 use events::event::tool::CallOutcome;
 use events::spec::Effect;
 
-use super::json::{Block, Fields, list, opaque, quoted};
+use super::json::{Block, Fields, list, quoted};
 use super::source::{LineNumbers, document, lines, salvage};
 use super::transcript::{Answer, Output, Transcript, What};
 use super::{Format, ImportError};
@@ -115,24 +115,25 @@ fn assistant(transcript: &mut Transcript, line: usize, fields: &Fields) {
         answer.parts.push(reasoning(text));
     }
     for block in fields.blocks("content") {
-        match block {
-            Block::Text(text) if text.is_empty() => {}
-            Block::Text(text) => answer.parts.push(ReplyPart::Text(text)),
-            Block::Other { kind, raw, fields } if kind == "think" => {
-                // Sealed thoughts are another service's: kept, and never sent.
-                if fields.raw("encrypted").is_some() {
-                    transcript.keep(line, None, "assistant/think", raw);
-                }
-                answer.parts.push(reasoning(fields.text("think").unwrap_or_default()));
-            }
-            Block::Other { raw, .. } => answer.parts.push(opaque(raw)),
+        // Sealed thoughts are another service's: kept, and never sent.
+        if let Block::Other { kind, raw, fields } = &block
+            && fields.raw("encrypted").is_some()
+        {
+            transcript.keep(line, None, &format!("assistant/{kind}"), raw);
         }
     }
+    answer.parts.extend(transcript.parts(line, None, fields.blocks("content"), part));
+    answer.parts.retain(|part| !matches!(part, ReplyPart::Text(text) if text.is_empty()));
     if let Some(refusal) = fields.name("refusal") {
         answer.parts.push(ReplyPart::Text(refusal));
         answer.end = Some(EndReason::Refused);
     }
-    answer.parts.extend(fields.list("tool_calls").unwrap_or_default().into_iter().map(call));
+    for raw in fields.list("tool_calls").unwrap_or_default() {
+        match call(raw) {
+            Some(call) => answer.parts.push(call),
+            None => transcript.keep(line, None, "assistant/tool_call", raw),
+        }
+    }
     if let Some(function) = fields.fields("function_call") {
         answer.parts.push(function_call(String::new(), &function));
     }
@@ -143,18 +144,26 @@ fn reasoning(text: String) -> ReplyPart {
     ReplyPart::Reasoning(ReasoningPart { text, signature: None, data: None })
 }
 
-fn call(raw: &str) -> ReplyPart {
-    let fields = Fields::parse(raw).unwrap_or_default();
-    let id = fields.text("id").unwrap_or_default();
-    match (fields.fields("function"), fields.fields("custom")) {
-        (Some(function), _) => function_call(id, &function),
-        (None, Some(custom)) => ReplyPart::Call {
-            provider_id: id,
-            tool: custom.text("name").unwrap_or_default(),
-            raw: format!("{{\"input\":{}}}", quoted(&custom.text("input").unwrap_or_default())),
-        },
-        (None, None) => opaque(raw),
+fn part(kind: &str, fields: &Fields) -> Option<ReplyPart> {
+    match kind {
+        "think" => Some(reasoning(fields.text("think")?)),
+        "refusal" => Some(ReplyPart::Text(fields.text("refusal")?)),
+        _ => None,
     }
+}
+
+fn call(raw: &str) -> Option<ReplyPart> {
+    let fields = Fields::parse(raw)?;
+    let id = fields.text("id").unwrap_or_default();
+    if let Some(function) = fields.fields("function") {
+        return Some(function_call(id, &function));
+    }
+    let custom = fields.fields("custom")?;
+    Some(ReplyPart::Call {
+        provider_id: id,
+        tool: custom.text("name").unwrap_or_default(),
+        raw: format!("{{\"input\":{}}}", quoted(&custom.text("input").unwrap_or_default())),
+    })
 }
 
 /// The arguments are a string that holds JSON; some programs write the JSON itself.

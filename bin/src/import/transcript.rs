@@ -7,7 +7,7 @@ use events::event::tool::CallOutcome;
 use events::{Timestamp, ToolSpec};
 
 use super::Format;
-use super::json::Block;
+use super::json::{Block, Fields};
 use super::source::Problems;
 
 /// One session.
@@ -85,6 +85,29 @@ impl Transcript {
         if let (false, Some(kind)) = (is_said, unseen) {
             self.push(line, at, What::Input(format!("[{kind}]")));
         }
+    }
+
+    /// The parts of a model's answer, of blocks that `part` knows by their kind. One that it does
+    /// not know is kept as it came and never sent: nobody can tell whether a provider would take
+    /// it back from a transcript.
+    pub(crate) fn parts(
+        &mut self,
+        line: usize,
+        at: Option<Timestamp>,
+        blocks: Vec<Block>,
+        part: impl Fn(&str, &Fields) -> Option<ReplyPart>,
+    ) -> Vec<ReplyPart> {
+        let mut parts = Vec::new();
+        for block in blocks {
+            match block {
+                Block::Text(text) => parts.push(ReplyPart::Text(text)),
+                Block::Other { kind, raw, fields } => match part(&kind, &fields) {
+                    Some(part) => parts.push(part),
+                    None => self.keep(line, at, &format!("assistant/{kind}"), raw),
+                },
+            }
+        }
+        parts
     }
 
     /// Something happened that is kept as it came.

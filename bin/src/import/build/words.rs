@@ -3,9 +3,8 @@
 use events::event::model::{EndReason, Part};
 use events::event::tool::CallOutcome;
 use events::item::Call;
-use events::spec::Effect;
 use events::text::{clean_str, head};
-use events::{Arguments, Timestamp, ToolSpec};
+use events::{Arguments, Timestamp};
 use serde_json::json;
 
 use crate::import::transcript::Output;
@@ -16,16 +15,6 @@ const SUMMARY_BYTES_MAX: usize = 200;
 /// What the model reads in the place of a result that the transcript does not have.
 pub(super) const NO_RESULT: &str =
     "The transcript has no result for this call: its outcome is unknown, and side effects may have happened.";
-
-/// A tool of which the transcript shows only the name.
-pub(super) fn unknown_tool(name: String) -> ToolSpec {
-    ToolSpec {
-        name,
-        description: "imported".to_owned(),
-        schema: json!({"type": "object"}),
-        effect: Effect::Other,
-    }
-}
 
 /// The tool of a call; no provider takes back a call that names none.
 pub(super) fn tool_name(tool: &str) -> String {
