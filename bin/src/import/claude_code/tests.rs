@@ -84,6 +84,32 @@ fn results_of_parallel_calls_come_in_their_own_order_and_between_the_records_of_
     );
 }
 
+/// Each result names the record of its call as its parent, so only one of them is on the stem.
+#[test]
+fn results_that_hang_beside_the_stem_belong_to_the_conversation() {
+    let beside = |call: &str, parent: &str, text: &str| {
+        let block = json!([{"type": "tool_result", "tool_use_id": call, "content": text}]);
+        json!({"type": "user", "parentUuid": parent, "message": {"content": block}})
+    };
+    let more = json!({"id": "m1", "model": "m", "content": [
+        {"type": "tool_use", "id": "t3", "name": "Bash", "input": {"command": "t3"}},
+    ]});
+    let session = Chain::default()
+        .user("go")
+        .calls("m1", "t1")
+        .calls("m1", "t2")
+        .add(&json!({"type": "assistant", "parentUuid": "u1", "message": more}))
+        .add(&beside("t1", "u1", "one"))
+        .add(&beside("t3", "u3", "three"))
+        .add(&beside("t2", "u2", "two"))
+        .says("m2", "done")
+        .import();
+    let lines = outline(&session);
+    let results: Vec<&String> = lines.iter().filter(|line| line.contains(" ok: ")).collect();
+    assert_eq!(results, ["c1 ok: one", "c3 ok: three", "c2 ok: two"], "{lines:#?}");
+    assert_eq!(lines.iter().filter(|line| line.starts_with("kept")).count(), 0, "{lines:#?}");
+}
+
 #[test]
 fn an_interrupted_call_and_a_forgotten_one_have_an_end() {
     let session = Chain::default()
