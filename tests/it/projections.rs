@@ -163,6 +163,12 @@ fn nothing_is_odd(cut: &Cut<'_>) -> Verdict {
 macro_rules! invariants {
     ($($name:ident: $invariant:ident over $log:ident;)*) => {
         proptest! {
+            // Every cut of every log counts as a case; `PROPTEST_CASES` counts here as well.
+            #![proptest_config({
+                let usual = ProptestConfig::default();
+                ProptestConfig { cases: usual.cases / 2, ..usual }
+            })]
+
             $(#[test]
             fn $name(log in $log()) {
                 holds(&log, $invariant)?;

@@ -134,7 +134,11 @@ fn sign(reply: &mut ReplyReceived, mut prefix: Prefix, seal: &Seal) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    // Rendering every cut is dear; `PROPTEST_CASES` counts here as well.
+    #![proptest_config({
+        let usual = ProptestConfig::default();
+        ProptestConfig { cases: usual.cases / 4, ..usual }
+    })]
 
     #[test]
     fn any_log_makes_requests_that_chat_completions_take(log in arbitrary_log()) {
