@@ -5,6 +5,7 @@
 
 mod hooks;
 mod invariants;
+mod kill;
 mod panics;
 mod projections;
 mod providers;
