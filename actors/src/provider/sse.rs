@@ -117,6 +117,7 @@ mod tests {
         expect("event: x\ndata: 1\ndata: 2\n\n", &[("x", "1\n2")]);
         expect("\u{feff}data: é👩‍👩‍👧\r\n\r\n", &[("", "é👩‍👩‍👧")]);
         expect("data: a\r\rdata: b\r\n\r\n", &[("", "a"), ("", "b")]);
+        expect("event: x\r\ndata: 1\r\ndata: 2\r\n\r\n", &[("x", "1\n2")]);
         expect("data\n\ndata:  a\n\n", &[("", ""), ("", " a")]);
     }
 
