@@ -250,7 +250,7 @@ pub(crate) struct ExportArgs {
     /// Which pod
     #[command(flatten)]
     pub(crate) pod: PodArgument,
-    /// The format
+    /// The format: podwork-jsonl, which loses nothing, or openai-messages, the conversation alone
     #[arg(long, value_name = "F", default_value = "podwork-jsonl")]
     pub(crate) format: String,
 }

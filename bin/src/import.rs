@@ -27,7 +27,7 @@ mod transcript;
 #[cfg(test)]
 mod contexts;
 #[cfg(test)]
-mod hostile;
+pub(crate) mod hostile;
 #[cfg(test)]
 mod outline;
 #[cfg(test)]

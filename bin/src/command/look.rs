@@ -52,17 +52,28 @@ pub(super) async fn log(desk: &mut Desk, arguments: LogArgs) -> Result<Exit, Pro
 }
 
 pub(super) async fn export(desk: &mut Desk, arguments: ExportArgs) -> Result<Exit, Problem> {
-    if arguments.format.parse() != Ok(Format::Podwork) {
-        let text = format!("--format {}: podwork writes {}", arguments.format, Format::Podwork);
-        return Err(Problem::usage(text));
-    }
     let mut out = Out::stdout();
-    let show = |out: &mut Out, event: &Envelope| {
-        for line in export::lines([event]) {
-            out.line(&line);
+    let pod = &arguments.pod;
+    match arguments.format.parse() {
+        Ok(Format::Podwork) => {
+            let show =
+                |out: &mut Out, event: &Envelope| export::lines([event]).for_each(|line| out.line(&line));
+            each_event(desk, &mut out, (pod, Seq(1), false), show).await
         }
-    };
-    each_event(desk, &mut out, (&arguments.pod, Seq(1), false), show).await
+        Ok(Format::OpenAiMessages) => {
+            let mut log = Vec::new();
+            let take = |_: &mut Out, event: &Envelope| log.push(event.clone());
+            let exit = each_event(desk, &mut out, (pod, Seq(1), false), take).await?;
+            out.line(&export::messages(&log).to_string());
+            Ok(exit)
+        }
+        Ok(_) | Err(_) => Err(Problem::usage(format!(
+            "--format {}: podwork writes {} and {}",
+            arguments.format,
+            Format::Podwork,
+            Format::OpenAiMessages
+        ))),
+    }
 }
 
 /// Shows the events of a pod as they come. A holder of the store that leaves while its log is

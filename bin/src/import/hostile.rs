@@ -14,7 +14,7 @@ use odd::nearly_right;
 mod odd;
 
 /// Seals drafts as a store would.
-pub(super) fn sealed(drafts: &[Draft]) -> Vec<Envelope> {
+pub(crate) fn sealed(drafts: &[Draft]) -> Vec<Envelope> {
     let place = |index: usize| Place {
         pod: PodId::from_bytes([7; 16]),
         seq: Seq(index as u64 + 1),
