@@ -47,6 +47,9 @@ fn of_document(bytes: &[u8], problems: &mut Problems) -> Option<Format> {
     if !first.iter().any(|fields| fields.text("role").is_some()) {
         return None;
     }
+    if first.iter().any(is_openai) {
+        return Some(Format::OpenAiMessages);
+    }
     if body.raw("system").is_some() || first.iter().any(is_anthropic) || speaks_of_claude(&body) {
         Some(Format::AnthropicMessages)
     } else if is_mini_swe_agent(&first) {
@@ -58,6 +61,11 @@ fn of_document(bytes: &[u8], problems: &mut Problems) -> Option<Format> {
 
 fn speaks_of_claude(body: &Fields) -> bool {
     body.text("model").is_some_and(|model| model.starts_with("claude"))
+}
+
+fn is_openai(message: &Fields) -> bool {
+    message.raw("tool_calls").is_some()
+        || message.text("role").is_some_and(|role| role == "tool" || role == "function")
 }
 
 fn is_anthropic(message: &Fields) -> bool {
@@ -78,5 +86,33 @@ fn is_mini_swe_agent(messages: &[Fields]) -> bool {
         && answers
             .all(|answer| mini_swe_agent::command(&answer.text("content").unwrap_or_default()).is_some())
         && says("user").any(|user| user.text("content").is_some_and(|text| text.contains("<returncode>")))
-        && says("tool").next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_document_is_told_by_what_only_one_format_has() {
+        let said = |role: &str, content: Value| json!({"role": role, "content": content});
+        let plain = [said("user", json!("go")), said("assistant", json!("ok"))];
+        let tool = json!({"role": "tool", "tool_call_id": "a", "content": "x"});
+        let block = said("user", json!([{"type": "tool_result", "tool_use_id": "a", "content": "x"}]));
+        let cases = [
+            (json!(plain), Some(Format::OpenAiMessages)),
+            (json!([plain[0], tool]), Some(Format::OpenAiMessages)),
+            (json!({"model": "claude-x", "messages": [plain[0], tool]}), Some(Format::OpenAiMessages)),
+            (json!({"model": "claude-x", "messages": plain}), Some(Format::AnthropicMessages)),
+            (json!({"system": "s", "messages": plain}), Some(Format::AnthropicMessages)),
+            (json!([plain[0], block]), Some(Format::AnthropicMessages)),
+            (json!({"trajectory_format": "mini-swe-agent-1", "messages": plain}), Some(Format::MiniSweAgent)),
+            (json!([{"traj": plain}]), Some(Format::TauBench)),
+            (json!({"messages": [{"text": "go"}]}), None),
+        ];
+        for (document, wanted) in cases {
+            assert_eq!(format(document.to_string().as_bytes()), wanted, "{document}");
+        }
+    }
 }
