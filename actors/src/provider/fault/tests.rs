@@ -1,3 +1,5 @@
+//! Errors in the shapes in which providers were seen to send them.
+
 use FailureKind::{
     Auth, ContextTooLong, InvalidRequest, Malformed, ModelNotFound, Overloaded, RateLimited, Refused, Server,
 };

@@ -1,3 +1,5 @@
+//! The client against a server on loopback that does what no server should.
+
 use std::sync::Arc;
 
 use events::event::model::EndReason;

@@ -1,3 +1,5 @@
+//! Streams as they come, and as they should not.
+
 use proptest::prelude::*;
 use serde_json::json;
 

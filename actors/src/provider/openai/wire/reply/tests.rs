@@ -1,3 +1,5 @@
+//! Streams as the many servers of this dialect send them.
+
 use events::event::model::ReasoningPart;
 use proptest::prelude::*;
 use serde_json::json;
