@@ -4,6 +4,7 @@
 //! - `gate` holds writes back until that is known, `create` makes a new file
 //! - `table` says what lies where, `blob` keeps large contents
 //! - `scribe` gathers appends into commits, `ledger` writes them, `read` reads pages
+//! - `space` stops all writing before the disk is full
 
 mod blob;
 mod check;
@@ -13,6 +14,7 @@ mod gate;
 mod ledger;
 mod read;
 mod scribe;
+mod space;
 mod table;
 
 use std::fs::OpenOptions;
@@ -35,6 +37,7 @@ pub use error::OpenError;
 use error::{TableError, guarded};
 use gate::Gate;
 use scribe::Scribe;
+use space::Space;
 
 /// Memory that redb keeps pages in. The system keeps them too, so a small cache costs little, and
 /// an idle process stays small.
@@ -82,7 +85,7 @@ impl DiskStore {
             OpenOptions::new().read(true).write(true).open(path).map_err(OpenError::io("open", path))?;
         check::head(&file).map_err(OpenError::io("read", path))?.map_err(|finding| finding.at(path))?;
         let backend = FileBackend::new(file).map_err(|error| check::refused(error, path))?;
-        Self::over(&Gate::shut(backend), path, clock)
+        Self::over(&Gate::shut(backend), path, clock, Space::around(path))
     }
 
     /// A store on something else than a file; an empty backend becomes a new store. For tests that
@@ -96,27 +99,27 @@ impl DiskStore {
             let database = open_database(&gate, path)?;
             create::initialise(&database, &clock)
                 .map_err(|error| OpenError::io("write", path)(error.into_io()))?;
-            return Self::start(database, path, clock);
+            return Self::start(database, path, clock, Space::unknown());
         }
-        Self::over(&gate, path, clock)
+        Self::over(&gate, path, clock, Space::unknown())
     }
 
-    fn over(gate: &Gate, path: &Path, clock: Clock) -> Result<Self, OpenError> {
+    fn over(gate: &Gate, path: &Path, clock: Clock, space: Space) -> Result<Self, OpenError> {
         let database = open_database(gate, path)?;
         guarded(|| check::identify(&database))
             .map_err(Finding::Damaged)
             .flatten()
             .map_err(|finding| finding.at(path))?;
         gate.open().map_err(OpenError::io("write to", path))?;
-        Self::start(database, path, clock)
+        Self::start(database, path, clock, space)
     }
 
-    fn start(database: Database, path: &Path, clock: Clock) -> Result<Self, OpenError> {
+    fn start(database: Database, path: &Path, clock: Clock, space: Space) -> Result<Self, OpenError> {
         let last = last_position(&database).map_err(|error| Finding::Damaged(error.to_string()).at(path))?;
         tracing::debug!(path = %path.display(), position = last.0, "opened the store");
         let shared =
             Arc::new(Shared { database: RwLock::new(Some(database)), committed: Committed::new(last) });
-        let scribe = Scribe::new(Arc::clone(&shared), clock);
+        let scribe = Scribe::new(Arc::clone(&shared), clock, space);
         Ok(Self { shared, scribe })
     }
 
@@ -156,7 +159,11 @@ impl std::fmt::Debug for DiskStore {
 }
 
 fn open_database(gate: &Gate, path: &Path) -> Result<Database, OpenError> {
-    guarded(|| Builder::new().set_cache_size(CACHE_BYTES).create_with_backend(gate.clone()))
+    let mut builder = Builder::new();
+    builder.set_cache_size(CACHE_BYTES).set_repair_callback(|repair| {
+        tracing::info!(progress = repair.progress(), "the store was not closed cleanly and is repaired");
+    });
+    guarded(|| builder.create_with_backend(gate.clone()))
         .map_err(|why| Finding::Damaged(why).at(path))?
         .map_err(|error| check::refused(error, path))
 }
@@ -252,5 +259,42 @@ impl AppendLog for DiskStore {
         attachments: Vec<Attachment>,
     ) -> StoreFuture<'_, Result<Receipt, AppendError>> {
         Box::pin(self.scribe.append(appends, attachments))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use events::Draft;
+    use events::event::turn::InputReceived;
+    use redb::backends::InMemoryBackend;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_append_to_a_full_disk_is_refused_and_works_again_when_there_is_room() {
+        let free = Arc::new(AtomicU64::new(space::FREE_BYTES_MIN));
+        let told = Arc::clone(&free);
+        let gate = Gate::shut(InMemoryBackend::new());
+        gate.open().expect("opens");
+        let path = Path::new(NO_PATH);
+        let database = open_database(&gate, path).expect("makes a database");
+        create::initialise(&database, &Clock::system()).expect("makes a store");
+        let space = Space::new(move || Ok(told.load(Ordering::Relaxed)));
+        let store = DiskStore::start(database, path, Clock::system(), space).expect("starts");
+
+        let pod = PodId::from_bytes([1; 16]);
+        let append = |expected| {
+            let draft = Draft::new(InputReceived { text: "hello".into() });
+            store.append(vec![Append { pod, expected: Seq(expected), drafts: vec![draft] }], Vec::new())
+        };
+        append(0).await.expect("there is room");
+        free.store(space::FREE_BYTES_MIN - 1, Ordering::Relaxed);
+        let refused = append(1).await;
+        assert!(matches!(refused, Err(AppendError::Refused { .. })), "{refused:?}");
+        free.store(space::FREE_BYTES_MIN, Ordering::Relaxed);
+        append(1).await.expect("there is room again");
+        assert_eq!(store.read(pod, Seq(1), 10).expect("reads").len(), 2);
     }
 }

@@ -47,3 +47,69 @@ impl Follow {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::task::{Context, Poll, Waker};
+
+    use events::envelope::Place;
+    use events::event::turn::InputReceived;
+    use events::{Draft, Hash, Timestamp};
+
+    use super::*;
+    use crate::log::PodHead;
+
+    /// A log that gets its next event right after each read that finds none: in the moment
+    /// between catching up and waiting.
+    struct Late {
+        events: AtomicU64,
+        committed: watch::Sender<Position>,
+    }
+
+    impl ReadLog for Late {
+        fn head(&self, _: PodId) -> Result<Option<PodHead>, ReadError> {
+            Ok(None)
+        }
+
+        fn pods(&self) -> Result<Vec<PodHead>, ReadError> {
+            Ok(Vec::new())
+        }
+
+        fn read(&self, pod: PodId, from: Seq, _: usize) -> Result<Vec<Arc<Envelope>>, ReadError> {
+            let events = self.events.load(Ordering::Relaxed);
+            let page: Vec<_> = (from.0..=events)
+                .map(|seq| {
+                    let draft = Draft::new(InputReceived { text: String::new() });
+                    let (seq, position, at) = (Seq(seq), Position(seq), Timestamp::default());
+                    Arc::new(Envelope::seal(draft, Place { pod, seq, position, at }))
+                })
+                .collect();
+            if page.is_empty() {
+                self.events.store(events + 1, Ordering::Relaxed);
+                self.committed.send_replace(Position(events + 1));
+            }
+            Ok(page)
+        }
+
+        fn content(&self, _: Hash) -> Result<Option<Vec<u8>>, ReadError> {
+            Ok(None)
+        }
+
+        fn committed(&self) -> watch::Receiver<Position> {
+            self.committed.subscribe()
+        }
+    }
+
+    #[test]
+    fn what_is_appended_between_the_read_and_the_wait_is_not_missed() {
+        let late = Late { events: AtomicU64::new(0), committed: watch::Sender::new(Position(0)) };
+        let mut follow = Follow::new(Arc::new(late), PodId::from_bytes([1; 16]), Seq(1));
+        for seq in 1..=10 {
+            let next = std::pin::pin!(follow.next());
+            let polled = next.poll(&mut Context::from_waker(Waker::noop()));
+            let Poll::Ready(Some(Ok(event))) = polled else { panic!("event {seq} is missed: {polled:?}") };
+            assert_eq!(event.seq(), Seq(seq));
+        }
+    }
+}

@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use redb::{BackendError, StorageBackend};
 
 /// What was asked of the file while the gate was shut.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Deed {
     Write { offset: u64, bytes: Vec<u8> },
     SetLen(u64),
@@ -102,7 +102,9 @@ impl StorageBackend for Gate {
         let shown = offset..offset + out.len() as u64;
         let mut len = self.0.file.len()?;
         let kept = index(len.clamp(shown.start, shown.end) - shown.start);
-        self.0.file.read(offset, &mut out[..kept])?;
+        if kept > 0 {
+            self.0.file.read(offset, &mut out[..kept])?;
+        }
         out[kept..].fill(0);
         for deed in deeds {
             match deed {
@@ -161,5 +163,104 @@ impl StorageBackend for Gate {
 
     fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
         self.0.file.query_lock_range(start, end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use redb::backends::InMemoryBackend;
+
+    use super::*;
+
+    const FILE_BYTES: u64 = 64;
+
+    /// A file in memory with something in it. Clones are the same file.
+    #[derive(Clone, Debug)]
+    struct Memory(Arc<InMemoryBackend>);
+
+    impl Memory {
+        fn new() -> Self {
+            let file = InMemoryBackend::new();
+            file.set_len(FILE_BYTES).expect("grows");
+            let bytes: Vec<u8> = (1..).take(64).collect();
+            file.write(0, &bytes).expect("writes");
+            Self(Arc::new(file))
+        }
+    }
+
+    impl StorageBackend for Memory {
+        fn len(&self) -> io::Result<u64> {
+            self.0.len()
+        }
+
+        fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+            self.0.read(offset, out)
+        }
+
+        fn set_len(&self, len: u64) -> io::Result<()> {
+            self.0.set_len(len)
+        }
+
+        fn sync_data(&self) -> io::Result<()> {
+            self.0.sync_data()
+        }
+
+        fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+            self.0.write(offset, data)
+        }
+    }
+
+    fn all(file: &impl StorageBackend) -> Vec<u8> {
+        let mut bytes = vec![0; index(file.len().expect("has a length"))];
+        file.read(0, &mut bytes).expect("reads");
+        bytes
+    }
+
+    fn carry_out(deed: &Deed, on: &impl StorageBackend) {
+        match deed {
+            Deed::Write { offset, bytes } => on.write(*offset, bytes).expect("writes"),
+            Deed::SetLen(len) => on.set_len(*len).expect("sets the length"),
+            Deed::Sync => on.sync_data().expect("syncs"),
+        }
+    }
+
+    /// A deed, of places anywhere; the test moves writes to where the file is.
+    fn deed() -> impl Strategy<Value = Deed> {
+        prop_oneof![
+            4 => (0..200_u64, prop::collection::vec(any::<u8>(), 1..40))
+                .prop_map(|(offset, bytes)| Deed::Write { offset, bytes }),
+            2 => (40..200_u64).prop_map(Deed::SetLen),
+            1 => Just(Deed::Sync),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_shut_gate_shows_what_was_written_and_changes_nothing(deeds in prop::collection::vec(deed(), 0..20)) {
+            let (behind, beside) = (Memory::new(), Memory::new());
+            let gate = Gate::shut(behind.clone());
+            for mut deed in deeds {
+                if let Deed::Write { offset, bytes } = &mut deed {
+                    let len = beside.len().expect("has a length");
+                    *offset %= len - bytes.len() as u64 + 1;
+                }
+                carry_out(&deed, &gate);
+                carry_out(&deed, &beside);
+                let len = beside.len().expect("has a length");
+                prop_assert_eq!(gate.len().expect("has a length"), len);
+                prop_assert_eq!(all(&gate), all(&beside));
+                let mut middle = [0; 7];
+                gate.read(len / 2, &mut middle).expect("reads");
+                let start = index(len / 2);
+                prop_assert_eq!(&middle[..], &all(&beside)[start..start + 7]);
+                prop_assert!(gate.read(len - 3, &mut middle).is_err());
+                prop_assert_eq!(all(&behind), all(&Memory::new()));
+            }
+            gate.open().expect("opens");
+            prop_assert_eq!(all(&behind), all(&beside));
+            gate.write(0, &[9]).expect("writes");
+            prop_assert_eq!(all(&behind)[0], 9);
+        }
     }
 }

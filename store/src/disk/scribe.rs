@@ -20,6 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use super::Shared;
 use super::error::{TableError, guarded};
 use super::ledger::Ledger;
+use super::space::Space;
 use crate::clock::Clock;
 use crate::limits::{BATCH_APPENDS_MAX, BATCH_BYTES_MAX, QUEUE_APPENDS_MAX};
 use crate::log::{Append, AppendError, Attachment, Receipt};
@@ -30,6 +31,7 @@ type Answer = Result<Receipt, AppendError>;
 pub(super) struct Scribe {
     shared: Arc<Shared>,
     clock: Clock,
+    space: Space,
     desk: Mutex<Desk>,
     /// Told when the scribe stops writing.
     rest: Condvar,
@@ -73,9 +75,9 @@ struct Judged {
 }
 
 impl Scribe {
-    pub(super) fn new(shared: Arc<Shared>, clock: Clock) -> Arc<Self> {
+    pub(super) fn new(shared: Arc<Shared>, clock: Clock, space: Space) -> Arc<Self> {
         let places = Arc::new(Semaphore::new(QUEUE_APPENDS_MAX));
-        Arc::new(Self { shared, clock, desk: Mutex::default(), rest: Condvar::new(), places })
+        Arc::new(Self { shared, clock, space, desk: Mutex::default(), rest: Condvar::new(), places })
     }
 
     pub(super) async fn append(
@@ -225,7 +227,13 @@ impl Shift {
 
     fn work(mut self) {
         while let Some(request) = self.scribe.next_or_rest() {
-            self.scribe.write_batch(request);
+            match self.scribe.space.shortage() {
+                None => self.scribe.write_batch(request),
+                Some(why) => {
+                    tracing::warn!(why, "refused an append");
+                    request.reply.give(Err(AppendError::Refused { why }));
+                }
+            }
         }
         self.ended = true;
     }
