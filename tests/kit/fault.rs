@@ -19,7 +19,7 @@ pub struct FaultyDisk(Arc<Disk>);
 #[derive(Debug, Default)]
 struct Disk {
     platter: Mutex<Platter>,
-    /// Told when syncs may go on.
+    /// Told when deeds may go on.
     resumed: Condvar,
 }
 
@@ -35,7 +35,9 @@ struct Platter {
     deeds: u64,
     /// Syncs among them.
     syncs: u64,
-    /// Syncs wait.
+    /// Bytes of all writes so far.
+    written_bytes: u64,
+    /// Deeds wait.
     paused: bool,
     /// The number of the deed that fails, and all after it.
     fails_at: Option<u64>,
@@ -79,12 +81,12 @@ impl FaultyDisk {
         platter.fails_at.is_some_and(|at| platter.deeds > at)
     }
 
-    /// Lets every sync wait until [`FaultyDisk::resume`].
+    /// Lets every write, sync and change of the length wait until [`FaultyDisk::resume`].
     pub fn pause(&self) {
         self.platter().paused = true;
     }
 
-    /// Lets the syncs that wait go on.
+    /// Lets what waits go on.
     pub fn resume(&self) {
         self.platter().paused = false;
         self.0.resumed.notify_all();
@@ -93,6 +95,11 @@ impl FaultyDisk {
     /// Syncs so far.
     pub fn syncs(&self) -> u64 {
         self.platter().syncs
+    }
+
+    /// Bytes of all writes so far.
+    pub fn written_bytes(&self) -> u64 {
+        self.platter().written_bytes
     }
 
     /// What the disk would hold if power went away now.
@@ -120,6 +127,19 @@ impl FaultyDisk {
     fn platter(&self) -> MutexGuard<'_, Platter> {
         self.0.platter.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Waits while the disk is paused, and fails when it was told to.
+    fn begin(&self) -> io::Result<MutexGuard<'_, Platter>> {
+        let mut platter = self.platter();
+        while platter.paused {
+            platter = self.0.resumed.wait(platter).unwrap_or_else(PoisonError::into_inner);
+        }
+        platter.deeds += 1;
+        match platter.fails_at {
+            Some(at) if platter.deeds > at => Err(io::Error::other("the disk is gone")),
+            _ => Ok(platter),
+        }
+    }
 }
 
 /// Writes some sectors and others not.
@@ -133,19 +153,9 @@ fn tear(on: &mut Vec<u8>, offset: usize, written: &[u8], dice: &mut Dice) {
 }
 
 impl Platter {
-    fn begin(&mut self) -> io::Result<()> {
-        self.deeds += 1;
-        match self.fails_at {
-            Some(at) if self.deeds > at => Err(io::Error::other("the disk is gone")),
-            _ => Ok(()),
-        }
-    }
-
-    fn carry_out(&mut self, deed: Deed) -> io::Result<()> {
-        self.begin()?;
+    fn carry_out(&mut self, deed: Deed) {
         deed.carry_out(&mut self.current);
         self.unsynced.push(deed);
-        Ok(())
     }
 }
 
@@ -167,15 +177,12 @@ impl StorageBackend for FaultyDisk {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.platter().carry_out(Deed::SetLen(place(len)))
+        self.begin()?.carry_out(Deed::SetLen(place(len)));
+        Ok(())
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        let mut platter = self.platter();
-        while platter.paused {
-            platter = self.0.resumed.wait(platter).unwrap_or_else(PoisonError::into_inner);
-        }
-        platter.begin()?;
+        let mut platter = self.begin()?;
         platter.syncs += 1;
         let Platter { synced, unsynced, .. } = &mut *platter;
         unsynced.drain(..).for_each(|deed| deed.carry_out(synced));
@@ -183,7 +190,10 @@ impl StorageBackend for FaultyDisk {
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.platter().carry_out(Deed::Write { offset: place(offset), bytes: data.to_vec() })
+        let mut platter = self.begin()?;
+        platter.written_bytes += data.len() as u64;
+        platter.carry_out(Deed::Write { offset: place(offset), bytes: data.to_vec() });
+        Ok(())
     }
 }
 

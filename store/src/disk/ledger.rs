@@ -158,6 +158,7 @@ impl<'txn> Ledger<'txn> {
         }
         let position = self.index.get((number, at.0))?.ok_or_else(|| damaged("is not in the index"))?.value();
         let entry = self.log.get(position)?.ok_or_else(|| damaged("is not in the log"))?;
-        Ok((number, Entry::from_bytes(position, entry.value())?.hash))
+        let entry = Entry::from_bytes(entry.value()).ok_or_else(|| damaged("is cut off"))?;
+        Ok((number, entry.hash))
     }
 }

@@ -78,7 +78,7 @@ pub(super) fn page(
     let places = places(&open(txn, INDEX)?, &spans, pod)?;
     let contents = open(txn, CONTENTS)?;
     let mut page = Page { pod, previous: GENESIS, envelopes: Vec::new() };
-    entries(&open(txn, LOG)?, &places, |place, entry| {
+    entries(&open(txn, LOG)?, pod, &places, |place, entry| {
         if place.seq.0 < from {
             page.previous = entry.hash;
             return Ok(());
@@ -156,9 +156,11 @@ fn places(
     Ok(places)
 }
 
-/// Shows the entries at these places, in their order. Neighbours are read in one go.
+/// Shows the entries at these places of the pod's log, in their order. Neighbours are read in one
+/// go.
 fn entries(
     log: &impl ReadableTable<u64, &'static [u8]>,
+    pod: PodId,
     places: &[Found],
     mut show: impl FnMut(Found, Entry<'_>) -> Result<(), ReadError>,
 ) -> Result<(), ReadError> {
@@ -166,13 +168,13 @@ fn entries(
         let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
         let mut rows = log.range(first.position..=last.position).map_err(TableError::from)?;
         for place in run {
-            let missing =
-                || TableError::Damaged(format!("the entry at position {} is missing", place.position));
-            let (position, bytes) = rows.next().ok_or_else(missing)?.map_err(TableError::from)?;
-            if position.value() != place.position {
-                return Err(missing().into());
-            }
-            show(*place, Entry::from_bytes(place.position, bytes.value())?)?;
+            let damaged = |why: &str| ReadError::Damaged { pod, seq: place.seq, why: why.to_owned() };
+            let row = rows.next().transpose().map_err(TableError::from)?;
+            let (_, bytes) = row
+                .filter(|(position, _)| position.value() == place.position)
+                .ok_or_else(|| damaged("it is missing from the log"))?;
+            let entry = Entry::from_bytes(bytes.value()).ok_or_else(|| damaged("it is cut off"))?;
+            show(*place, entry)?;
         }
     }
     Ok(())

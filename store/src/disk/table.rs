@@ -147,11 +147,10 @@ impl<'a> Entry<'a> {
         (hash, bytes)
     }
 
-    pub(super) fn from_bytes(position: u64, bytes: &'a [u8]) -> Result<Self, TableError> {
-        match bytes.split_first_chunk::<HASH_BYTES>() {
-            Some((hash, record)) => Ok(Self { hash: Hash::from_bytes(*hash), record }),
-            None => damaged(format!("the entry at position {position} is cut off")),
-        }
+    /// `None` when the bytes are cut off.
+    pub(super) fn from_bytes(bytes: &'a [u8]) -> Option<Self> {
+        let (hash, record) = bytes.split_first_chunk::<HASH_BYTES>()?;
+        Some(Self { hash: Hash::from_bytes(*hash), record })
     }
 
     /// It is what was written after the event with the hash `previous`.
@@ -189,4 +188,26 @@ pub(super) fn stream(
 /// The position of the last event; zero in an empty log.
 pub(super) fn last_position(log: &impl ReadableTable<u64, &'static [u8]>) -> Result<Position, TableError> {
     Ok(Position(log.last()?.map_or(0, |(position, _)| position.value())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_head_of_a_stream_reads_back_and_any_change_of_it_is_seen() {
+        let mut stream = Stream::new(PodId::from_bytes([7; 16]), Seq(5), Position(90), Some(3));
+        stream.set_head(Seq(12), Position(120), Hash::of(b"the last event"));
+        let bytes = stream.to_bytes(4);
+        assert_eq!(Stream::from_bytes(4, &bytes).expect("reads"), stream);
+        assert!(Stream::from_bytes(5, &bytes).is_err(), "it is the head of another stream");
+        for place in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut changed = bytes.clone();
+                changed[place] ^= 1 << bit;
+                assert!(Stream::from_bytes(4, &changed).is_err(), "bit {bit} of byte {place}");
+            }
+            assert!(Stream::from_bytes(4, &bytes[..place]).is_err(), "cut off at {place}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ use kit::fault::{Dice, FaultyDisk};
 use store::{Append, AppendError, AppendLog, Clock, DiskStore, ReadLog};
 
 /// Losses of power that one run of the test tries.
-const LOSSES: u64 = 300;
+const LOSSES: u64 = 200;
 /// Deeds of the disk before power goes away, at most: some ten commits.
 const DEEDS_MAX: u64 = 150;
 /// Losses while the store is being opened again.

@@ -55,11 +55,17 @@ async fn a_content_is_kept_once_however_often_it_is_named() {
     let store = on(&disk);
     let content = "y".repeat(1_000_000);
     store.append(vec![open_pod(1)], Vec::new()).await.expect("taken");
+    let mut written = 0;
     for expected in 1..=30 {
         let append = Append { pod: pod(1), expected: Seq(expected), drafts: vec![ended(&content)] };
         let attachment = Attachment::new(content.clone().into_bytes());
         store.append(vec![append], vec![attachment]).await.expect("taken");
+        if expected == 1 {
+            written = disk.written_bytes();
+        }
     }
+    let again = disk.written_bytes() - written;
+    assert!(again < 10_000_000, "29 MB that are there already were written again: {again}");
     store.close();
     assert!(disk.bytes().len() < 6_000_000, "30 MB of the same take {}", disk.bytes().len());
 }
@@ -110,8 +116,10 @@ async fn after_a_failure_whoever_waits_is_told_so_and_nothing_more_is_taken() {
     for answer in answers {
         assert!(matches!(answer, Err(AppendError::OutcomeUnknown { .. })), "{answer:?}");
     }
-    let late = store.append(vec![open_pod(50)], Vec::new()).await;
-    assert!(matches!(late, Err(AppendError::Closed { .. })), "{late:?}");
+    match store.append(vec![open_pod(50)], Vec::new()).await {
+        Err(AppendError::Closed { why }) => assert!(why.contains("the disk is gone"), "{why}"),
+        late => panic!("a store that failed takes nothing, but: {late:?}"),
+    }
     match follow.next().await {
         None | Some(Err(_)) => {}
         Some(Ok(event)) => panic!("nobody acknowledged {event:?}"),
