@@ -64,6 +64,7 @@ async fn a_changed_byte_is_an_error_or_changes_nothing_that_is_read() {
 
 const LOG: TableDefinition<u64, &[u8]> = TableDefinition::new("log");
 const INDEX: TableDefinition<(u64, u64), u64> = TableDefinition::new("index");
+const PODS: TableDefinition<&[u8; 16], u64> = TableDefinition::new("pods");
 const STREAMS: TableDefinition<u64, &[u8]> = TableDefinition::new("streams");
 const CONTENTS: TableDefinition<(&[u8; 32], u32), &[u8]> = TableDefinition::new("contents");
 
@@ -195,4 +196,16 @@ async fn the_head_of_another_pod_is_an_error() {
     let read = store.read(pod(0), Seq(1), 1);
     assert!(matches!(read, Err(ReadError::Failed { .. })), "{read:?}");
     assert!(store.pods().is_err(), "no list is shown as whole");
+}
+
+#[tokio::test]
+async fn a_name_that_leads_to_another_pods_log_is_an_error() {
+    let disk = FaultyDisk::default();
+    write(&disk).await;
+    change(&disk, |txn| {
+        txn.open_table(PODS).expect("opens").insert(pod(0).as_bytes(), 2).expect("inserts");
+    });
+    let store = DiskStore::with_backend(disk, Clock::system()).expect("opens");
+    let read = store.read(pod(0), Seq(1), 1);
+    assert!(matches!(read, Err(ReadError::Failed { .. })), "{read:?}");
 }
