@@ -49,7 +49,9 @@ pub struct Unit {
 #[derive(Clone, Debug, PartialEq)]
 struct Exchange {
     seq: Seq,
+    /// In the order of the reply, which is the order of the ids.
     calls: Vec<(CallId, String, Option<Item>)>,
+    missing: usize,
     notes: Vec<Item>,
 }
 
@@ -176,7 +178,7 @@ impl History {
         }
         self.reply_awaited = false;
         let start = self.items.len();
-        let mut exchange = Exchange { seq, calls: Vec::new(), notes: Vec::new() };
+        let mut exchange = Exchange { seq, calls: Vec::new(), missing: 0, notes: Vec::new() };
         for part in &reply.parts {
             let body = match part {
                 Part::Text { text } => ItemBody::Text { text: text.clone() },
@@ -202,20 +204,22 @@ impl History {
         if self.items.len() > start {
             self.units.push(Unit { seq, start });
         }
-        let has_calls = !exchange.calls.is_empty();
+        exchange.missing = exchange.calls.len();
+        let is_whole = exchange.missing == 0;
         self.exchange = Some(exchange);
-        if !has_calls {
+        if is_whole {
             self.settle();
         }
     }
 
     fn call_ended(&mut self, seq: Seq, ended: &CallEnded) {
-        let slot = self
-            .exchange
-            .as_mut()
-            .and_then(|exchange| exchange.calls.iter_mut().find(|(call, _, _)| *call == ended.call));
+        let slot = self.exchange.as_mut().and_then(|exchange| {
+            let place = exchange.calls.binary_search_by_key(&ended.call, |(call, _, _)| *call).ok()?;
+            Some((&mut exchange.calls[place], &mut exchange.missing))
+        });
         match slot {
-            Some((_, tool, slot @ None)) => {
+            Some(((_, tool, slot @ None), missing)) => {
+                *missing -= 1;
                 let result = CallResult {
                     call: ended.call,
                     tool: tool.clone(),
@@ -225,11 +229,10 @@ impl History {
                 };
                 *slot = Some(Item { seq, body: ItemBody::Result(result) });
             }
-            Some((_, _, Some(_))) => self.odd(seq, format!("call {} ends a second time", ended.call)),
+            Some(((_, _, Some(_)), _)) => self.odd(seq, format!("call {} ends a second time", ended.call)),
             None => self.odd(seq, format!("call {} ends and is not open", ended.call)),
         }
-        let all_ended = |exchange: &Exchange| exchange.calls.iter().all(|(_, _, result)| result.is_some());
-        if self.exchange.as_ref().is_some_and(all_ended) {
+        if self.exchange.as_ref().is_some_and(|exchange| exchange.missing == 0) {
             self.settle();
         }
     }
