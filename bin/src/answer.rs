@@ -29,12 +29,14 @@ pub(crate) const CONTROLS_MAX: usize = 4;
 pub(crate) struct Line {
     answers: mpsc::Sender<Answer>,
     controls: Option<mpsc::Receiver<Control>>,
+    /// A pod whose turn the answer has set going without waiting for it.
+    behind: Option<PodHandle>,
 }
 
 impl Line {
     /// A line over these channels.
     pub(crate) fn new(answers: mpsc::Sender<Answer>, controls: mpsc::Receiver<Control>) -> Self {
-        Self { answers, controls: Some(controls) }
+        Self { answers, controls: Some(controls), behind: None }
     }
 
     /// Says something; false when nobody listens any more.
@@ -91,6 +93,11 @@ pub(crate) async fn answer(request: Request, office: &Office, mut line: Line) {
         Err(problem) => Answer::Error { problem },
     };
     line.say(last).await;
+    if let Some(pod) = line.behind.take() {
+        // The store is not let go of under a turn that has just been steered. A pod that is gone
+        // has none.
+        let _ = pod.rest().await;
+    }
 }
 
 async fn work(request: Request, office: &Office, line: &mut Line) -> Result<Outcome, Problem> {

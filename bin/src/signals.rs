@@ -8,7 +8,7 @@ use crate::exit::Problem;
 pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
-    hang_up: Signal,
+    terminated: bool,
 }
 
 impl Signals {
@@ -19,7 +19,7 @@ impl Signals {
         Ok(Self {
             interrupt: hear(SignalKind::interrupt())?,
             terminate: hear(SignalKind::terminate())?,
-            hang_up: hear(SignalKind::hangup())?,
+            terminated: false,
         })
     }
 
@@ -27,8 +27,12 @@ impl Signals {
     pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => {}
+            _ = self.terminate.recv() => self.terminated = true,
         }
+    }
+
+    /// It is not only the work at hand that is to end.
+    pub(crate) fn are_final(&self) -> bool {
+        self.terminated
     }
 }

@@ -106,7 +106,7 @@ pub(super) async fn submit(
     let log = office.runtime.log();
     let named = find(&*log, wanted)?;
     line.about(&named).await;
-    let is_running = office.is_attended(named.id);
+    let is_running = office.is_attended(named.id) && status(&*log, named.id)?.state == State::Running;
     let _attending = office.attend(named.id);
     let (pod, head) = open(office, named.id).await?;
     let mut watch = Watch::new(office, &pod, head.next());
@@ -116,6 +116,7 @@ pub(super) async fn submit(
     };
     let at = at?;
     if is_running {
+        line.behind = Some(pod);
         let text = format!("event {at}: the running turn gets it with its next request");
         return Ok(Outcome::Done { pod: named.id, name: named.name, text });
     }

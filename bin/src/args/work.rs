@@ -34,8 +34,14 @@ pub(crate) struct ResumeArgs {
 }
 
 impl ResumeArgs {
-    /// The pod and the prompt: with `--last` the first argument is the prompt.
+    /// The pod and the prompt: with `--last` or `--name` the first argument is the prompt.
     pub(crate) fn split(&self) -> Result<(PodName, Option<String>), &'static str> {
+        if let (Some(name), false) = (&self.work.name, self.last) {
+            return match &self.prompt {
+                Some(_) => Err("with --name there is one argument at most: the prompt"),
+                None => Ok((PodName::Named(name.clone()), self.pod.clone())),
+            };
+        }
         match (self.last, &self.pod, &self.prompt) {
             (true, _, Some(_)) => Err("with --last there is one argument at most: the prompt"),
             (true, prompt, None) | (false, None, prompt) => Ok((PodName::Last, prompt.clone())),
@@ -47,7 +53,7 @@ impl ResumeArgs {
 /// Flags of `run` and `resume`.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct WorkFlags {
-    /// What to call the pod
+    /// What to call the pod; for `resume`, the pod that is called so
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// The model, as PROVIDER:NAME: openai:NAME, anthropic:NAME or script:FILE
@@ -112,6 +118,8 @@ mod tests {
         assert_eq!(resume("podwork resume fix"), Ok((named("fix"), None)));
         assert_eq!(resume("podwork resume fix go"), Ok((named("fix"), Some("go".to_owned()))));
         assert_eq!(resume("podwork resume --last go"), Ok((PodName::Last, Some("go".to_owned()))));
+        assert_eq!(resume("podwork resume --name fix go"), Ok((named("fix"), Some("go".to_owned()))));
+        assert!(resume("podwork resume --name fix go on").is_err());
         assert!(resume("podwork resume --last fix go").is_err());
     }
 

@@ -6,7 +6,7 @@ use std::io::{BufRead as _, Write as _};
 use events::{PodId, Spec};
 use tokio::sync::mpsc;
 
-use super::turn::show;
+use super::turn::step;
 use super::{Desk, prompt};
 use crate::args::target::PodName;
 use crate::door::Need;
@@ -47,6 +47,9 @@ pub(super) async fn converse(
             }
         };
         exit = one_turn(desk, &request, &mut printer, &mut lines).await?;
+        if desk.signals.are_final() {
+            break;
+        }
     }
     say("");
     if let Some(pod) = printer.pod() {
@@ -63,11 +66,15 @@ async fn one_turn(
     lines: &mut mpsc::Receiver<String>,
 ) -> Result<Exit, Problem> {
     let mut exchange = desk.door.ask(request, Need::Made).await?;
-    let mut typing = true;
+    let (mut typing, mut cancelling) = (true, false);
     loop {
+        // What is typed before the pod is known waits in the channel.
         let running = printer.pod().filter(|_| typing);
         let line = tokio::select! {
-            exit = show(&mut exchange, printer, &mut desk.signals) => return exit,
+            step = step(&mut exchange, printer, &mut desk.signals, &mut cancelling) => match step? {
+                Some(exit) => return Ok(exit),
+                None => continue,
+            },
             line = lines.recv(), if running.is_some() => line,
         };
         match (line.as_deref().map(prompt::text), running) {

@@ -167,7 +167,8 @@ fn show_difference(out: &mut Out, arguments: &ContextArgs, view: &ContextView, d
     if arguments.json {
         out.json(difference);
     } else {
-        out.write(&context_output::difference(view, difference));
+        let columns = out.columns();
+        out.write(&context_output::difference(view, difference, columns));
     }
 }
 

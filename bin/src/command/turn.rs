@@ -59,37 +59,50 @@ async fn one_turn(desk: &mut Desk, request: &Request, need: Need, json: bool) ->
     show(&mut exchange, &mut printer, &mut desk.signals).await
 }
 
-/// Shows a turn to its end. The first Ctrl-C ends the turn as cancelled, which is recorded; the
-/// second one ends the process.
-pub(super) async fn show(
+/// Shows a turn to its end.
+async fn show(
     exchange: &mut Exchange,
     printer: &mut TurnPrinter,
     signals: &mut Signals,
 ) -> Result<Exit, Problem> {
     let mut cancelling = false;
     loop {
-        let mut next = exchange.at_once();
-        if next.is_none() {
-            // Whoever reads stdout gets what there is.
-            printer.flush();
-            tokio::select! {
-                answer = exchange.answers.recv() => next = answer,
-                () = signals.next() => {
-                    if cancelling {
-                        quit();
-                    }
-                    cancelling = true;
-                    say("cancelling the turn; once more quits at once");
-                    // Whoever is not there any more has nothing to cancel.
-                    let _ = exchange.controls.try_send(Control::Cancel);
-                    continue;
-                }
-            }
-        }
-        let Some(next) = next else { return Err(printer.failed(silence())) };
-        if let Some(exit) = shown(next, printer)? {
+        if let Some(exit) = step(exchange, printer, signals, &mut cancelling).await? {
             return Ok(exit);
         }
+    }
+}
+
+/// Shows the next answer, and says how the turn ended once it has. The first Ctrl-C ends the turn
+/// as cancelled, which is recorded; the second one ends the process. Dropped while it waits, it has
+/// taken nothing.
+pub(super) async fn step(
+    exchange: &mut Exchange,
+    printer: &mut TurnPrinter,
+    signals: &mut Signals,
+    cancelling: &mut bool,
+) -> Result<Option<Exit>, Problem> {
+    let mut next = exchange.at_once();
+    if next.is_none() {
+        // Whoever reads stdout gets what there is.
+        printer.flush();
+        tokio::select! {
+            answer = exchange.answers.recv() => next = answer,
+            () = signals.next() => {
+                if *cancelling {
+                    quit();
+                }
+                *cancelling = true;
+                say("cancelling the turn; once more quits at once");
+                // Whoever is not there any more has nothing to cancel.
+                let _ = exchange.controls.try_send(Control::Cancel);
+                return Ok(None);
+            }
+        }
+    }
+    match next {
+        Some(next) => shown(next, printer),
+        None => Err(printer.failed(silence())),
     }
 }
 

@@ -74,7 +74,8 @@ pub(crate) fn rows(lines: &[Line]) -> Vec<Vec<Cell>> {
             (Tone::Faint, line.origin.clone()),
         ]
     };
-    lines.iter().map(row).collect()
+    let head = ["key", "value", "from"].map(|text| (Tone::Faint, text.to_owned())).to_vec();
+    std::iter::once(head).chain(lines.iter().map(row)).collect()
 }
 
 #[cfg(test)]
@@ -108,6 +109,6 @@ mod tests {
         assert_eq!(lines[0].key, "store");
         let retries = lines.iter().find(|line| line.key == "limits.retries").expect("is shown");
         assert_eq!((retries.value.to_string().as_str(), retries.origin.as_str()), ("5", "built-in"));
-        assert_eq!(rows(&lines).len(), lines.len());
+        assert_eq!(rows(&lines).len(), lines.len() + 1, "with a head");
     }
 }

@@ -31,7 +31,9 @@ pub(crate) fn items(view: &ContextView, columns_max: Option<usize>) -> String {
         number::tokens(view.estimated_tokens),
         number::bytes(view.body.len() as u64)
     );
-    let _ = writeln!(text, "{}", Tone::Faint.paint(&head));
+    for line in wrap(&head, columns_max.unwrap_or(usize::MAX)) {
+        let _ = writeln!(text, "{}", Tone::Faint.paint(&line));
+    }
     if !view.system.is_empty() {
         entry(&mut text, ("system", Tone::Context), &preview_of(&view.system, 3, 400), columns_max);
     }
@@ -86,7 +88,20 @@ fn entry(text: &mut String, (label, tone): (&str, Tone), words: &str, columns_ma
 const AROUND_BYTES: usize = 60;
 
 /// What changed, and where the first changed byte lies.
-pub(crate) fn difference(view: &ContextView, difference: &Difference) -> String {
+pub(crate) fn difference(view: &ContextView, difference: &Difference, columns_max: Option<usize>) -> String {
+    let width = columns_max.unwrap_or(usize::MAX);
+    let mut lines = wrap(&changes(difference), width);
+    if let Some(place) = difference.first_changed_byte {
+        let place = view.body.floor_char_boundary(place);
+        let around = AROUND_BYTES.min(width.saturating_sub(4) / 2);
+        let before = clean_str(events::text::tail(&view.body[..place], around));
+        let after = clean_str(events::text::head(&view.body[place..], around));
+        lines.push(format!("  …{}{}…", Tone::Faint.paint(&before), Tone::Bad.paint(&after)));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn changes(difference: &Difference) -> String {
     let Difference { items_same, items_gone, items_new, bytes_before, bytes_after, .. } = difference;
     let mut text = format!(
         "{} the same, {items_gone} gone, {items_new} new · {} became {}\n",
@@ -94,17 +109,16 @@ pub(crate) fn difference(view: &ContextView, difference: &Difference) -> String 
         number::bytes(*bytes_before as u64),
         number::bytes(*bytes_after as u64)
     );
-    let Some(place) = difference.first_changed_byte else {
-        text += "The bodies are the same, byte for byte.\n";
-        return text;
-    };
-    let share = number::share(place as u64, *bytes_before as u64);
-    let _ = writeln!(text, "First changed byte: {place} ({share} of the earlier body stays cached at best)");
-    let place = view.body.floor_char_boundary(place);
-    let before = events::text::tail(&view.body[..place], AROUND_BYTES);
-    let after = events::text::head(&view.body[place..], AROUND_BYTES);
-    let _ =
-        writeln!(text, "  …{}{}…", Tone::Faint.paint(&clean_str(before)), Tone::Bad.paint(&clean_str(after)));
+    match difference.first_changed_byte {
+        None => text += "The bodies are the same, byte for byte.",
+        Some(place) => {
+            let share = number::share(place as u64, *bytes_before as u64);
+            let _ = write!(
+                text,
+                "First changed byte: {place} ({share} of the earlier body stays cached at best)"
+            );
+        }
+    }
     text
 }
 
@@ -161,12 +175,12 @@ mod tests {
     fn a_difference_names_the_first_changed_byte_and_shows_it() {
         let before = view("[\"one\"]", &["one"]);
         let after = view("[\"one\",\"two\"]", &["one", "two"]);
-        let text = difference(&after, &after.difference(&before));
+        let text = difference(&after, &after.difference(&before), None);
         let text = anstream::adapter::strip_str(&text).to_string();
         assert!(text.starts_with("1 item the same, 0 gone, 1 new · 7 B became 13 B\n"), "{text}");
         assert!(text.contains("First changed byte: 6 (85 % "), "{text}");
         assert!(text.contains("…[\"one\",\"two\"]…"), "{text}");
-        let same = difference(&after, &after.difference(&after.clone()));
+        let same = difference(&after, &after.difference(&after.clone()), None);
         assert!(same.contains("byte for byte"), "{same}");
     }
 }

@@ -21,8 +21,10 @@ pub(crate) fn table(rows: &[Vec<Cell>], numbers: &[usize], columns_max: Option<u
             *width = columns(text).max(*width);
         }
     }
-    if let Some(columns_max) = columns_max {
-        narrow(&mut widths, columns_max);
+    if let Some(columns_max) = columns_max
+        && !narrow(&mut widths, columns_max)
+    {
+        return cards(rows, columns_max);
     }
     let mut lines = String::new();
     for row in rows {
@@ -42,15 +44,36 @@ pub(crate) fn table(rows: &[Vec<Cell>], numbers: &[usize], columns_max: Option<u
     lines
 }
 
-/// Takes columns from the widest until the row fits, as far as that goes.
-fn narrow(widths: &mut [usize], columns_max: usize) {
+/// Where a table does not fit at all: each row by itself, each cell on a line with its head.
+fn cards(rows: &[Vec<Cell>], columns_max: usize) -> String {
+    let Some((head, rows)) = rows.split_first() else { return String::new() };
+    let width = head.iter().map(|(_, text)| columns(text)).max().unwrap_or(0);
+    let mut lines = String::new();
+    for (place, row) in rows.iter().enumerate() {
+        if place > 0 {
+            lines.push('\n');
+        }
+        for ((_, name), (tone, text)) in head.iter().zip(row).filter(|(_, (_, text))| !text.is_empty()) {
+            let space = " ".repeat(width - columns(name));
+            let text = cut(text, columns_max.saturating_sub(width + GAP.len()));
+            let line = format!("{}{space}{GAP}{}", Tone::Faint.paint(name), tone.paint(&text));
+            lines.push_str(line.trim_end_matches(' '));
+            lines.push('\n');
+        }
+    }
+    lines
+}
+
+/// Takes columns from the widest until the row fits; false when it cannot.
+fn narrow(widths: &mut [usize], columns_max: usize) -> bool {
     let gaps = GAP.len() * widths.len().saturating_sub(1);
     while widths.iter().sum::<usize>() + gaps > columns_max {
         match widths.iter_mut().max() {
             Some(widest) if *widest > CUT_COLUMNS_MIN => *widest -= 1,
-            _ => return,
+            _ => return false,
         }
     }
+    true
 }
 
 #[cfg(test)]
@@ -71,5 +94,12 @@ mod tests {
     fn a_table_that_is_too_wide_loses_of_its_widest_column() {
         let rows = [row(&["a", "a long text that does not fit", "z"])];
         assert_eq!(table(&rows, &[], Some(18)), "a  a long text…  z\n");
+    }
+
+    #[test]
+    fn a_table_that_cannot_fit_becomes_a_list() {
+        let rows = [row(&["pod", "tokens", "cost"]), row(&["one", "12", ""]), row(&["two", "3", "$1"])];
+        let plain = anstream::adapter::strip_str(&table(&rows, &[], Some(11))).to_string();
+        assert_eq!(plain, "pod     one\ntokens  12\n\npod     two\ntokens  3\ncost    $1\n");
     }
 }
