@@ -3,11 +3,9 @@
 //!
 //! | file | faults of |
 //! |---|---|
-//! | `cases/pairing` | A: calls without results and results without calls |
 //! | `cases/wire` | B: what else makes a provider refuse a session for ever |
 //! | `cases/streams` | C: streams that break off, fall silent or end too early |
 //! | `cases/tools` | I: side effects that happen twice, and ends that contradict each other |
-//! | `cases/flood` | J: floods, and actors that wait for each other |
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,12 +17,11 @@ use actors::tool::Toolbox;
 use events::event::tool::CallOutcome;
 use events::{CallId, Draft, Envelope, Event, PodId, Spec};
 use futures_util::future::BoxFuture;
-use kit::server::StrictServer;
+use kit::server::{Answer, StrictServer};
 use kit::workshop::Workshop;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-mod flood;
-mod pairing;
 mod streams;
 mod tools;
 mod wire;
@@ -78,4 +75,37 @@ fn ends(log: &[Arc<Envelope>]) -> Vec<(CallId, CallOutcome)> {
 async fn left_over(workshop: &Workshop, log: &[Arc<Envelope>]) -> PodId {
     let drafts = log.iter().map(|envelope| Draft::new(envelope.event().clone())).collect();
     workshop.runtime.import(drafts).await.unwrap()
+}
+
+/// A chunk of a Chat Completions stream.
+fn chunk(delta: &Value, end: Option<&str>) -> Value {
+    json!({"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": end}]})
+}
+
+/// The events of a Messages stream with one block. The last two say that the message has ended.
+fn message(block: &Value, delta: &Value, end: &str) -> [Value; 6] {
+    let message = json!({"id": "x", "type": "message", "role": "assistant", "model": "m", "content": [],
+        "stop_reason": null, "stop_sequence": null, "usage": {"input_tokens": 1, "output_tokens": 1}});
+    let stop = json!({"stop_reason": end, "stop_sequence": null});
+    [
+        json!({"type": "message_start", "message": message}),
+        json!({"type": "content_block_start", "index": 0, "content_block": block}),
+        json!({"type": "content_block_delta", "index": 0, "delta": delta}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_delta", "delta": stop, "usage": {"output_tokens": 1}}),
+        json!({"type": "message_stop"}),
+    ]
+}
+
+/// A stream of these events and nothing else, with `HALF` as the escape of half a character: it
+/// must reach the client as it is, and no string of Rust can hold what it means.
+fn stream(events: &[Value]) -> Answer {
+    let event = |event: &Value| match event["type"].as_str() {
+        Some(name) => format!("event: {name}\ndata: {event}\n\n"),
+        None => format!("data: {event}\n\n"),
+    };
+    let body: Vec<String> = events.iter().map(event).collect();
+    let body = body.concat().replace("HALF", "\\ud99c");
+    Answer::http(200, &[("content-type", "text/event-stream")], body)
 }

@@ -12,7 +12,7 @@ use kit::server::{Answer, At, Then, Trouble};
 use kit::workshop::Workshop;
 use serde_json::json;
 
-use super::{MODELS, count, ends, hasty};
+use super::{MODELS, chunk, count, ends, hasty, message, stream};
 
 /// Bytes between two places at which a stream is cut. Prime, so that the cuts fall everywhere in
 /// what repeats itself.
@@ -52,28 +52,14 @@ async fn a_call_whose_stream_is_cut_does_not_run_wherever_the_cut_is() {
 /// A stream in which everything is there but the end of the message.
 fn without_an_end(model: &str) -> Answer {
     let arguments = json!({"command": "touch ran"}).to_string();
-    let events = if model.starts_with("openai") {
-        let call = json!({"index": 0, "id": "call_1", "type": "function",
-            "function": {"name": "bash", "arguments": arguments}});
-        let delta = json!({"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m",
-            "choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [call]}, "finish_reason": null}]});
-        format!("data: {delta}\n\ndata: [DONE]\n\n")
-    } else {
-        let message = json!({"id": "x", "type": "message", "role": "assistant", "model": "m", "content": [],
-            "stop_reason": null, "stop_sequence": null, "usage": {"input_tokens": 1, "output_tokens": 1}});
-        let block = json!({"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {}});
-        let delta = json!({"type": "input_json_delta", "partial_json": arguments});
-        [
-            json!({"type": "message_start", "message": message}),
-            json!({"type": "content_block_start", "index": 0, "content_block": block}),
-            json!({"type": "content_block_delta", "index": 0, "delta": delta}),
-            json!({"type": "content_block_stop", "index": 0}),
-        ]
-        .iter()
-        .map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()))
-        .collect()
-    };
-    Answer::http(200, &[("content-type", "text/event-stream")], events)
+    if model.starts_with("openai") {
+        let function = json!({"name": "bash", "arguments": arguments});
+        let call = json!({"index": 0, "id": "call_1", "type": "function", "function": function});
+        return stream(&[chunk(&json!({"role": "assistant", "tool_calls": [call]}), None)]);
+    }
+    let block = json!({"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {}});
+    let delta = json!({"type": "input_json_delta", "partial_json": arguments});
+    stream(&message(&block, &delta, "tool_use")[..4])
 }
 
 /// C01

@@ -158,8 +158,8 @@ async fn a_run_that_is_cut_at_any_event_goes_on_and_does_nothing_twice() {
         let count = |kind: &str| log.iter().filter(|envelope| envelope.event().kind() == kind).count();
         let (started, ended) = (count("call_started"), count("call_ended"));
         // The call in doubt has had its effect: running it again would show.
-        let done: String = (0..started).map(|step| format!("step{step}\n")).collect();
-        std::fs::write(&lines, done).unwrap();
+        let done: Vec<String> = (0..started).map(|step| format!("step{step}\n")).collect();
+        std::fs::write(&lines, done.concat()).unwrap();
         let id = left_over(&workshop, log).await;
         let pod = workshop.runtime.pod(id).await.unwrap();
         pod.resume(None).await.unwrap();
