@@ -115,6 +115,7 @@ impl Pod {
     ) -> Result<Receipt, PodError> {
         let append = Append { pod: self.id, expected: self.view.status.head, drafts };
         let receipt = self.house.writer.append(vec![append], attachments).await.map_err(PodError::from)?;
+        let was_measured = self.view.usage.last.is_some();
         for envelope in receipt.envelopes() {
             self.view.apply(envelope);
             if let Some(context) = &mut self.context {
@@ -123,6 +124,9 @@ impl Pod {
         }
         if let Some(worker) = &self.worker {
             // A worker that is gone is heard of by supervision.
+            if !was_measured && self.view.usage.last.is_some() {
+                let _ = worker.actor.cast(WorkerMessage::Measured(turns::savings_estimator(&self.view)));
+            }
             let _ = worker.actor.cast(WorkerMessage::Recorded { receipt: receipt.clone(), ticket });
         }
         Ok(receipt)

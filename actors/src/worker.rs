@@ -1,7 +1,7 @@
 //! The worker: one for each running turn. It owns the turn's context, its request, its reply and
 //! its calls; it decides by `decide.rs` and has its pod write everything down.
 //!
-//! The pod tells it `Run`, `Recorded` and `Stop`; tasks that it started tell it what came of
+//! The pod tells it `Recorded`, `Measured` and `Stop`; tasks that it started tell it what came of
 //! them; it tells the pod `Record` and `Ended`.
 
 use std::collections::VecDeque;
@@ -35,6 +35,9 @@ pub(crate) enum WorkerMessage {
     /// Events of the pod are in the log; with them, a ticket that the worker drew when it asked
     /// for them.
     Recorded { receipt: store::Receipt, ticket: Option<u64> },
+    /// The provider has counted something of the pod for the first time: what a prune saves can be
+    /// estimated from now on.
+    Measured(SavingsEstimator),
     /// Something that the worker started has come to something.
     Happened(Fact),
     /// The turn is to end so.
@@ -274,6 +277,7 @@ impl Actor for WorkerActor {
                     worker.carry_out(pending.deed, &receipt);
                 }
             }
+            WorkerMessage::Measured(estimator) => worker.set_savings_estimator(estimator),
             WorkerMessage::Happened(fact) => worker.inbox.push_back(fact),
             WorkerMessage::Stop(ending) => worker.stop(ending),
         }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for what it needs; views may not")]
 
+mod cases;
 mod cli;
 mod hooks;
 mod invariants;

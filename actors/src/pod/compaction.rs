@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use events::estimate::{item_tokens, text_tokens};
+use events::estimate::item_tokens;
 use events::event::context::{CompactionFailed, CompactionFinished, CompactionSkipped, CompactionStarted};
 use events::event::model::Origin;
 use events::event::turn::{Paused, TurnOutcome, TurnStarted};
@@ -111,21 +111,19 @@ impl Pod {
             return Ok(());
         };
         let accepted = result.and_then(|summary| {
-            let text = compactor::decide::frame(&summary.text);
-            let tokens_after = self.tokens_after(&text, kept_from);
-            let threshold = self.view.spec().context.compact_request_threshold;
-            compactor::decide::accept(&summary.text, tokens_before, tokens_after, threshold)?;
-            let usage = summary.usage;
-            let worker = None;
-            Ok(CompactionFinished {
+            let mut finished = CompactionFinished {
                 from_seq,
                 kept_from,
-                summary: text,
+                summary: compactor::decide::frame(&summary.text),
                 tokens_before,
-                tokens_after,
-                worker,
-                usage,
-            })
+                tokens_after: 0,
+                worker: None,
+                usage: summary.usage,
+            };
+            finished.tokens_after = self.tokens_with(&finished);
+            let threshold = self.view.spec().context.compact_request_threshold;
+            compactor::decide::accept(&summary.text, tokens_before, finished.tokens_after, threshold)?;
+            Ok(finished)
         });
         let was_yielded = self.view.status.outcome == Some(TurnOutcome::Yielded);
         match accepted {
@@ -184,10 +182,8 @@ impl Pod {
     }
 
     /// Estimated tokens of the context with this summary in it: the projection itself is asked.
-    fn tokens_after(&self, summary: &str, kept_from: Seq) -> u64 {
+    fn tokens_with(&self, finished: &CompactionFinished) -> u64 {
         let Some(context) = &self.context else { return 0 };
-        let kept = context.history().unit_from(kept_from);
-        let tail: u64 = context.history().items()[kept..].iter().map(|item| item_tokens(item)).sum();
-        tail + text_tokens(summary)
+        context.items_with(finished, &self.origin()).iter().map(|item| item_tokens(item)).sum()
     }
 }

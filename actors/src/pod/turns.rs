@@ -72,7 +72,7 @@ impl Pod {
 
 /// What a content costs in tokens, from the provider's own count of this pod's input: as long as
 /// it has counted nothing there is no data. Contents only; the frame of a result stays.
-fn savings_estimator(view: &Turn) -> crate::worker::request::SavingsEstimator {
+pub(super) fn savings_estimator(view: &Turn) -> crate::worker::request::SavingsEstimator {
     let is_measured = view.usage.last.is_some();
     Box::new(move |items, range| {
         if !is_measured {

@@ -18,10 +18,13 @@ use events::text::clean_str;
 use events::{Arguments, CallId, Content, Draft, Envelope, Hash, Seq, Spec};
 
 use crate::hook::{Subject, preview};
-use crate::limits::CUT_REPLIES_MAX;
 use crate::provider::{Failure, Reply, ReplyPart};
 use crate::tool::ToolOutput;
 use crate::worker::retry::{self, Retry};
+
+mod limit;
+
+pub(crate) use limit::out_of_time;
 
 /// A running turn: the folds of its pod's log, and what is under way in this process only.
 #[derive(Clone, Debug, Default)]
@@ -102,7 +105,7 @@ pub(crate) fn next(turn: &Turn) -> Step {
     if turn.composing {
         return Step::Wait;
     }
-    if let Some(ending) = limit(turn) {
+    if let Some(ending) = limit::limit(turn) {
         return Step::End(ending);
     }
     if turn.obligations.request_due { Step::Compose } else { Step::End(natural_end(turn)) }
@@ -174,58 +177,6 @@ fn natural_end(turn: &Turn) -> Ending {
         }
         Some(EndReason::Stop | EndReason::Calls) | None => Ending::new(TurnOutcome::Finished, ""),
     }
-}
-
-/// The bound that stands in the way of another request.
-fn limit(turn: &Turn) -> Option<Ending> {
-    if !turn.obligations.request_due {
-        return None;
-    }
-    let limits = &turn.spec().limits;
-    let over = |name: &str, outcome, value: String, maximum: String| {
-        let reason = format!("the limit {name} is reached: {value} of {maximum}; raise it and resume");
-        let limit = Some(LimitReached { limit: name.to_owned(), maximum, value });
-        Some(Ending { outcome, reason, limit })
-    };
-    if turn.obligations.cut_replies_in_a_row >= CUT_REPLIES_MAX {
-        let replies = turn.obligations.cut_replies_in_a_row;
-        let value = format!("{replies} replies in a row with calls that could not be run");
-        return over("cut_replies", TurnOutcome::Paused, value, CUT_REPLIES_MAX.to_string());
-    }
-    if turn.status.requests_in_turn >= limits.requests_per_turn {
-        let (value, maximum) =
-            (turn.status.requests_in_turn.to_string(), limits.requests_per_turn.to_string());
-        return over("requests_per_turn", TurnOutcome::Paused, value, maximum);
-    }
-    if let Some(maximum) = limits.max_requests.filter(|maximum| turn.usage.requests >= *maximum) {
-        return over(
-            "max_requests",
-            TurnOutcome::Exhausted,
-            turn.usage.requests.to_string(),
-            maximum.to_string(),
-        );
-    }
-    if let Some(maximum) = limits.max_tokens.filter(|maximum| turn.usage.tokens() >= *maximum) {
-        return over(
-            "max_tokens",
-            TurnOutcome::Exhausted,
-            turn.usage.tokens().to_string(),
-            maximum.to_string(),
-        );
-    }
-    if let Some(maximum) = limits.max_cost_usd.filter(|maximum| turn.usage.cost_usd >= *maximum) {
-        let value = format!("{:.4} USD", turn.usage.cost_usd);
-        return over("max_cost", TurnOutcome::Exhausted, value, format!("{maximum} USD"));
-    }
-    None
-}
-
-/// The end of a turn whose wall time is over.
-pub(crate) fn out_of_time(seconds: u64) -> Ending {
-    let maximum = format!("{seconds} s");
-    let reason = format!("the limit max_seconds is reached: the turn ran for {maximum}; raise it and resume");
-    let limit = LimitReached { limit: "max_seconds".to_owned(), value: maximum.clone(), maximum };
-    Ending { outcome: TurnOutcome::Paused, reason, limit: Some(limit) }
 }
 
 /// The events that end a turn.

@@ -85,6 +85,13 @@ impl Context {
         items
     }
 
+    /// The items as they would be with this compaction.
+    pub fn items_with(&self, compaction: &CompactionFinished, origin: &Origin) -> Vec<Arc<Item>> {
+        let mut after = self.clone();
+        after.compact(Seq(u64::MAX), compaction);
+        after.items(origin)
+    }
+
     /// What has come since the cursor. It is asked while nothing is unsettled, which is when a
     /// worker builds a request; what is unsettled is not shown.
     pub fn advance(&self, cursor: &mut Cursor, origin: &Origin) -> Advance {

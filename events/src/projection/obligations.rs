@@ -26,7 +26,8 @@ pub struct Obligations {
     pub children: BTreeMap<PodId, String>,
     /// The compaction that has neither finished nor failed.
     pub compaction: Option<Seq>,
-    /// Replies in a row that ended for length or had broken calls only.
+    /// Replies in a row that ended for length or had broken calls only, since a person last let the
+    /// pod go on.
     pub cut_replies_in_a_row: u32,
 }
 
@@ -102,6 +103,8 @@ impl Projection for Obligations {
                 self.questions.remove(&ended.call);
                 self.request_due = true;
             }
+            // Who resumes has seen the reason and means another try.
+            Event::Resumed(_) => self.cut_replies_in_a_row = 0,
             // Resuming the turn prepares a new request, with what has come meanwhile.
             Event::TurnEnded(_) => self.request = None,
             Event::PermissionAsked(asked) => {

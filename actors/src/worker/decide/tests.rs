@@ -159,6 +159,8 @@ fn nothing_of_a_reply_that_was_cut_is_run_and_the_third_in_a_row_pauses() {
         recorded(&mut turn, step);
     }
     assert!(matches!(next(&turn), Step::End(Ending { outcome: TurnOutcome::Paused, limit: Some(_), .. })));
+    fold(&mut turn, [events::event::turn::Resumed {}.into()]);
+    assert_eq!(next(&turn), Step::Compose, "whoever resumes means another try");
 }
 
 #[test]
