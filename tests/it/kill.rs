@@ -50,9 +50,13 @@ fn check_log(podwork: &Podwork, killed_at: usize) -> Vec<Value> {
     }
     for prepared in of_type(&log, "request_prepared") {
         let request = prepared["request"].to_string();
-        podwork.run(["context", "--last", "--request", &request, "--verify"]).expect_code(0);
+        succeeded(&podwork.run(["context", "--last", "--request", &request, "--verify"]));
     }
     log
+}
+
+fn succeeded(finished: &Finished) {
+    assert_eq!(finished.code, Some(0), "{finished:?}");
 }
 
 fn resume(podwork: &Podwork) -> Finished {
@@ -73,7 +77,7 @@ fn a_session_that_is_killed_at_any_event_goes_on_and_does_nothing_twice() {
         let line = format!("\"seq\":{killed_at},");
         running.wait_for_line(|shown| shown.contains(&line));
         running.kill();
-        resume(&podwork).expect_code(0);
+        succeeded(&resume(&podwork));
         let log = check_log(&podwork, killed_at);
         assert_eq!(of_type(&log, "turn_ended").last().map(|end| &end["outcome"]), Some(&json!("finished")));
         assert!(lines(podwork.read("first")) <= 1, "killed at {killed_at}: run twice");
@@ -83,7 +87,7 @@ fn a_session_that_is_killed_at_any_event_goes_on_and_does_nothing_twice() {
         assert!(ran + unknown >= 2, "killed at {killed_at}: a call is neither run nor unknown");
         let before = log.len();
         for _ in 0..3 {
-            resume(&podwork).expect_code(0);
+            succeeded(&resume(&podwork));
         }
         assert_eq!(
             check_log(&podwork, killed_at).len(),
