@@ -43,7 +43,7 @@ const FIELDS: [Field; 2] = [
     Field::number(
         "timeout_seconds",
         Some(COMMAND_SECONDS_MAX),
-        "Seconds after which the command is ended. Default: 120 seconds.",
+        "Seconds after which the command is ended, at most 600. Default: the pod's limit, 120 seconds unless it was changed.",
     ),
 ];
 

@@ -55,6 +55,7 @@ fn change(arguments: &Decoded, scene: &Scene) -> Result<ToolOutput, String> {
     let place = path::resolve(&scene.directory, arguments.text("path")).map_err(|error| error.to_string())?;
     let name = place.shown();
     let failed = |error: &dyn std::fmt::Display| format!("{name}: {error}");
+    let _alone = file::hold(&place.path);
     file::replaceable(&place.path).map_err(|error| failed(&error))?;
     let (opened, metadata) = file::open(&place.path).map_err(|error| failed(&error))?;
     let mut old = Vec::new();

@@ -1,9 +1,11 @@
 //! Files, opened so that nothing hangs and replaced so that nobody sees half of one.
 
 use std::fs::{File, Metadata, OpenOptions, Permissions};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::OFlags;
 
@@ -58,6 +60,17 @@ pub(crate) fn check_kind(metadata: &Metadata) -> Result<(), FileError> {
         "a device"
     };
     Err(FileError::Kind(name))
+}
+
+/// Changes of one file by this process, one after the other: of two edits that a model asks for at
+/// once, neither may undo the other. Files share a few locks, so that the number of files does
+/// not matter; nothing is awaited while one is held.
+pub(crate) fn hold(path: &Path) -> MutexGuard<'static, ()> {
+    static LOCKS: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
+    let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(path);
+    let place = usize::try_from(hash % LOCKS.len() as u64).expect("less than the number of locks");
+    // It guards no data that a panic could have left half changed.
+    LOCKS[place].lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What is to be replaced: `None` when there is nothing yet. A file that may not be written is

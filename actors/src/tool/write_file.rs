@@ -50,6 +50,7 @@ fn write(path: &str, content: &str, scene: &Scene) -> Result<ToolOutput, String>
         return Err(format!("`{path}` names a folder: give the path of a file"));
     }
     let name = place.shown();
+    let _alone = file::hold(&place.path);
     let old = file::replaceable(&place.path).map_err(|error| format!("{name}: {error}"))?;
     if let Some(folder) = place.path.parent() {
         fs::create_dir_all(folder)

@@ -8,7 +8,7 @@ pub(super) const MARK: &str = "PODWORK_CALL";
 
 /// What is passed on. A list of what is allowed, since nobody can list all secrets; nothing here
 /// opens a door (no agents of keys, no session bus, no tokens).
-const PASSED_ON: [&str; 42] = [
+const PASSED_ON: [&str; 41] = [
     // who and where
     "PATH",
     "HOME",
@@ -32,7 +32,6 @@ const PASSED_ON: [&str; 42] = [
     // tool chains
     "CARGO_HOME",
     "RUSTUP_HOME",
-    "RUSTUP_TOOLCHAIN",
     "GOPATH",
     "GOROOT",
     "JAVA_HOME",
@@ -62,7 +61,7 @@ const PROXIES: [&str; 6] =
     ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
 
 /// Nobody is there: programs that ask would wait for ever, so they are told to fail instead.
-const NOBODY_THERE: [(&str, &str); 20] = [
+const NOBODY_THERE: [(&str, &str); 21] = [
     ("TERM", "dumb"),
     ("NO_COLOR", "1"),
     ("PAGER", "cat"),
@@ -74,6 +73,9 @@ const NOBODY_THERE: [(&str, &str); 20] = [
     ("EDITOR", "true"),
     ("VISUAL", "true"),
     ("GIT_EDITOR", "true"),
+    // Without a terminal vi reads its answers from stderr, which is a pipe of output here, for
+    // ever. This lets it do what its options say and end, with an error, where it would ask.
+    ("VIMINIT", "autocmd VimEnter * cquit"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_ASKPASS", "false"),
     ("GCM_INTERACTIVE", "never"),
@@ -113,21 +115,6 @@ fn passes(name: &OsStr, value: &OsStr) -> bool {
     PASSED_ON.contains(&name)
         || name.starts_with("LC_")
         || (PROXIES.contains(&name) && !value.as_encoded_bytes().contains(&b'@'))
-}
-
-/// The value of the variable in a block of `NAME=value` pieces that end with NULs names a call
-/// for which `wanted` is true.
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux shows environments"))]
-pub(super) fn is_marked(block: &[u8], wanted: impl Fn(&[u8]) -> bool) -> bool {
-    let value = |piece: &'_ [u8]| -> Option<std::ops::Range<usize>> {
-        let start = MARK.len() + 1;
-        (piece.starts_with(MARK.as_bytes()) && piece.get(MARK.len()) == Some(&b'='))
-            .then_some(start..piece.len())
-    };
-    block
-        .split(|byte| *byte == 0)
-        .filter_map(|piece| value(piece).map(|range| &piece[range]))
-        .any(|value| value.split(|byte| *byte == b',').any(&wanted))
 }
 
 #[cfg(test)]
@@ -181,14 +168,5 @@ mod tests {
     fn the_mark_of_an_outer_call_is_kept_before_the_own_one() {
         assert_eq!(value(&of(&[]), MARK), Some("pod:c1"));
         assert_eq!(value(&of(&[(MARK, "outer:c7")]), MARK), Some("outer:c7,pod:c1"));
-    }
-
-    #[test]
-    fn a_mark_is_found_whole_or_not_at_all() {
-        let block = b"A=1\0PODWORK_CALL=outer:c7,pod:c1\0B=pod:c9\0";
-        for (mark, found) in [("pod:c1", true), ("outer:c7", true), ("pod:c", false), ("pod:c9", false)] {
-            assert_eq!(is_marked(block, |value| value == mark.as_bytes()), found, "{mark}");
-        }
-        assert!(!is_marked(b"XPODWORK_CALL=a\0PODWORK_CALLS=a\0PODWORK_CALL", |_| true));
     }
 }

@@ -9,6 +9,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::io::{self, PipeWriter};
 use std::os::unix::fs::PermissionsExt as _;
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{LazyLock, mpsc};
@@ -79,7 +80,10 @@ static LAUNCHER: LazyLock<mpsc::Sender<Request>> = LazyLock::new(|| {
         let wrapper = Wrapper::find();
         for request in requests {
             let Request { order, pipe, writer, runtime, reply } = request;
-            let started = start(&wrapper, &order, pipe, writer, &runtime);
+            // A runtime that is shutting down may panic; the others still need this thread.
+            let start = AssertUnwindSafe(|| start(&wrapper, &order, pipe, writer, &runtime));
+            let started = std::panic::catch_unwind(start)
+                .unwrap_or_else(|_| Err(io::Error::other("the runtime is shutting down")));
             // Whoever asked may be gone; then what was started ends here, by its drop.
             drop(reply.send(started));
         }

@@ -41,17 +41,6 @@ pub(super) enum Wanted<'a> {
     Pod(String),
 }
 
-impl Wanted<'_> {
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux shows environments"))]
-    fn is_mark(&self, mark: &[u8]) -> bool {
-        match self {
-            Self::Family(family) => mark == family.mark.as_bytes(),
-            Self::Call(wanted) => mark == wanted.as_bytes(),
-            Self::Pod(beginning) => mark.starts_with(beginning.as_bytes()),
-        }
-    }
-}
-
 /// A process as it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Process {

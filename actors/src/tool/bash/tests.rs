@@ -9,6 +9,7 @@ use crate::limits::TOOL_OUTPUT_KEPT_BYTES_MAX;
 use crate::tool::test_scene::{Stage, lives};
 
 mod cancel;
+mod crash;
 mod leftovers;
 
 fn bash(stage: &Stage, command: &str) -> ToolOutput {
@@ -130,6 +131,7 @@ fn a_command_that_asks_for_input_ends_at_once_with_an_error() {
         ("cat; exit 5", "5"),
         ("read -p 'password: ' x </dev/tty", "1"),
         ("echo y >/dev/tty", "1"),
+        ("command -v vi >/dev/null || exit 1; vi file", "1"),
     ];
     for (command, code) in cases {
         let output = bash(&Stage::new(), command);

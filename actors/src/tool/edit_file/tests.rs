@@ -7,7 +7,7 @@ use events::event::tool::CallOutcome;
 use serde_json::json;
 
 use super::*;
-use crate::tool::test_scene::Stage;
+use crate::tool::test_scene::{Stage, runtime};
 
 #[test]
 fn a_text_is_replaced_in_the_file_which_keeps_its_mode() {
@@ -50,6 +50,18 @@ fn an_edit_that_fails_leaves_the_file_as_it_was_and_says_why() {
         assert!(output.summary.starts_with(summary), "{}", output.summary);
     }
     assert_eq!((stage.read("a"), stage.read("read_only")), ("x x\n".to_owned(), "x".to_owned()));
+}
+
+#[test]
+fn edits_of_one_file_at_the_same_time_are_all_there_afterwards() {
+    let texts: Vec<String> = (0..40).map(|number| format!("<{number}>")).collect();
+    let (stage, runtime) = (Stage::with(&[("a", &texts.concat())]), runtime());
+    let edit = |text: &String| stage.call(EditFile, &json!({"path": "a", "old_text": text, "new_text": ""}));
+    let calls: Vec<_> = texts.iter().map(|text| runtime.spawn(edit(text))).collect();
+    for call in calls {
+        assert_eq!(runtime.block_on(call).expect("no panic").outcome, CallOutcome::Ok);
+    }
+    assert_eq!(stage.read("a"), "");
 }
 
 #[test]

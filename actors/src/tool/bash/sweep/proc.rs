@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::{Process, Wanted};
-use crate::tool::bash::environment::is_marked;
+use crate::tool::bash::environment::MARK;
 
 /// More than the kernel lets a program begin with.
 const ENVIRONMENT_BYTES_MAX: u64 = 8 << 20;
@@ -51,7 +51,30 @@ fn is_wanted(stat: &Stat, wanted: &Wanted<'_>) -> bool {
             return true;
         }
     }
-    environment(stat.pid).is_ok_and(|block| is_marked(&block, |mark| wanted.is_mark(mark)))
+    environment(stat.pid).is_ok_and(|block| is_marked(&block, |mark| names(mark, wanted)))
+}
+
+/// The mark is one that is looked for.
+fn names(mark: &[u8], wanted: &Wanted<'_>) -> bool {
+    match wanted {
+        Wanted::Family(family) => mark == family.mark.as_bytes(),
+        Wanted::Call(call) => mark == call.as_bytes(),
+        Wanted::Pod(beginning) => mark.starts_with(beginning.as_bytes()),
+    }
+}
+
+/// The value of the variable in a block of `NAME=value` pieces that end with NULs names a call
+/// for which `wanted` is true.
+fn is_marked(block: &[u8], wanted: impl Fn(&[u8]) -> bool) -> bool {
+    let value = |piece: &'_ [u8]| -> Option<std::ops::Range<usize>> {
+        let start = MARK.len() + 1;
+        (piece.starts_with(MARK.as_bytes()) && piece.get(MARK.len()) == Some(&b'='))
+            .then_some(start..piece.len())
+    };
+    block
+        .split(|byte| *byte == 0)
+        .filter_map(|piece| value(piece).map(|range| &piece[range]))
+        .any(|value| value.split(|byte| *byte == b',').any(&wanted))
 }
 
 fn process(stat: Stat) -> Option<Process> {
@@ -139,5 +162,14 @@ mod tests {
         let own = i32::try_from(std::process::id()).unwrap();
         let stat = stat(own).expect("it lives");
         assert!(!stat.dead && stat.parent > 0 && stat.started > 0);
+    }
+
+    #[test]
+    fn a_mark_is_found_whole_or_not_at_all() {
+        let block = b"A=1\0PODWORK_CALL=outer:c7,pod:c1\0B=pod:c9\0";
+        for (mark, found) in [("pod:c1", true), ("outer:c7", true), ("pod:c", false), ("pod:c9", false)] {
+            assert_eq!(is_marked(block, |value| value == mark.as_bytes()), found, "{mark}");
+        }
+        assert!(!is_marked(b"XPODWORK_CALL=a\0PODWORK_CALLS=a\0PODWORK_CALL", |_| true));
     }
 }
