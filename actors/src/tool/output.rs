@@ -131,13 +131,13 @@ fn from_character(bytes: &[u8]) -> &[u8] {
     &bytes[rest..]
 }
 
-/// Not text: more than a tenth are NULs, or more than three tenths are bytes that no text has.
-/// Escape sequences, backspaces and the accents of older encodings are no such sign.
+/// Not text: more than three tenths are bytes that no text has. Programs, pictures and archives
+/// have five to six; a list that NULs separate has one or two. Escape sequences, backspaces and the
+/// accents of older encodings are no such sign.
 pub(crate) fn is_binary(bytes: &[u8]) -> bool {
-    let nuls = memchr::memchr_iter(0, bytes).count();
     let controls = bytes.iter().filter(|byte| is_unprintable(**byte)).count();
     let invalid: usize = bytes.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
-    nuls * 10 > bytes.len() || (controls + invalid) * 10 > bytes.len() * 3
+    (controls + invalid) * 10 > bytes.len() * 3
 }
 
 fn is_unprintable(byte: u8) -> bool {

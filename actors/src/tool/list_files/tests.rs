@@ -70,6 +70,12 @@ fn a_folder_and_a_pattern_narrow_the_list() {
 }
 
 #[test]
+fn ignore_files_count_in_a_folder_that_is_no_repository_too() {
+    let stage = Stage::with(&[(".gitignore", "*.log\n"), ("a.log", ""), ("a.rs", "")]);
+    assert_eq!(listed(&stage, &json!({})), [".gitignore", "a.rs"]);
+}
+
+#[test]
 fn a_long_list_is_bounded_and_the_rest_is_counted() {
     let mut stage = Stage::new();
     for number in 0..LIST_ENTRIES_MAX + 5 {

@@ -62,6 +62,25 @@ fn colours_do_not_make_text_binary() {
 }
 
 #[test]
+fn a_list_that_nuls_separate_is_text() {
+    assert_eq!(shown(b"a.rs\0b.rs\0c.rs\0", 1000).content, "a.rs\u{fffd}b.rs\u{fffd}c.rs\u{fffd}");
+}
+
+#[test]
+fn an_end_that_begins_within_a_character_begins_after_it() {
+    for offset in 0..4 {
+        let mut capture = Capture::with_bounds(100, 50);
+        capture.push("x".repeat(100 + offset).as_bytes());
+        capture.push("👩".repeat(20).as_bytes());
+        let shown = capture.show(MIN);
+        assert!(shown.content.ends_with(&format!("]\n{}", "👩".repeat(12))), "{}", shown.content);
+    }
+    let mut capture = Capture::with_bounds(100, 50);
+    capture.push("👩".repeat(50).as_bytes());
+    assert!(!capture.show(1000).content.contains('\u{fffd}'));
+}
+
+#[test]
 fn a_text_is_cut_after_it_is_cleaned() {
     let coloured = "\x1b[38;5;196mx\x1b[0m".repeat(200);
     assert!(coloured.len() > 1000);
