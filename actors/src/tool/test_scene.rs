@@ -80,6 +80,15 @@ impl Stage {
     }
 }
 
+/// A test that fails may have left processes; those that succeed show that there are none.
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            super::sweep_pod(self.scene.pod);
+        }
+    }
+}
+
 /// A runtime as podwork has one.
 pub(crate) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
