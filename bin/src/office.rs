@@ -51,7 +51,8 @@ impl Office {
             }
             !activity.leaving
         });
-        begun.then_some(Served { office: self, stay })
+        // Lazily: one that was not begun must not be ended either.
+        begun.then(|| Served { office: self, stay })
     }
 
     /// Notes that a pod's turn is waited for.
@@ -143,5 +144,50 @@ impl Drop for Attending<'_> {
                 }
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use futures_util::FutureExt as _;
+    use store::{AppendLog, MemoryStore};
+
+    use super::*;
+
+    async fn office() -> Office {
+        let store = Arc::new(MemoryStore::new());
+        let writer: Arc<dyn AppendLog> = Arc::<MemoryStore>::clone(&store);
+        Office::new(Runtime::builder(store.reader(), writer).start().await.expect("starts"))
+    }
+
+    #[tokio::test]
+    async fn an_office_is_left_when_the_last_request_has_its_answer_and_takes_no_more() {
+        let office = office().await;
+        let (one, other) = (office.begin(Stay::ToTheEnd), office.begin(Stay::ToTheEnd));
+        let follower = office.begin(Stay::NotAtAll);
+        let mut leaving = Box::pin(office.leave());
+        drop(one);
+        assert_eq!((&mut leaving).now_or_never(), None, "one request is left");
+        assert!(office.begin(Stay::ToTheEnd).is_some(), "whoever comes meanwhile is served");
+        drop(other);
+        assert_eq!(leaving.now_or_never(), Some(()));
+        assert_eq!(office.left().now_or_never(), Some(()));
+        assert!(office.begin(Stay::ToTheEnd).is_none());
+        assert_eq!(office.followers_told().now_or_never(), None);
+        drop(follower);
+        assert_eq!(office.followers_told().now_or_never(), Some(()));
+    }
+
+    #[tokio::test]
+    async fn a_pod_is_attended_as_long_as_anybody_waits_for_it() {
+        let office = office().await;
+        let pod = PodId::from_bytes([1; 16]);
+        let (one, other) = (office.attend(pod), office.attend(pod));
+        drop(one);
+        assert!(office.is_attended(pod));
+        drop(other);
+        assert!(!office.is_attended(pod));
     }
 }

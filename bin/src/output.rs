@@ -1,8 +1,10 @@
 //! What people and programs see. People read stderr and a terminal, programs read stdout.
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::time::Duration;
 
 use anstream::AutoStream;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 pub(crate) mod context;
 pub(crate) mod event;
@@ -17,6 +19,9 @@ pub(crate) mod usage;
 
 /// Bytes that are collected before they go to stdout: a long log is not written line by line.
 const BUFFER_BYTES: usize = 32 * 1024;
+
+/// How often it is looked whether a reader who gets nothing is still there.
+const READER_POLL: Duration = Duration::from_millis(250);
 
 /// Where results go. A reader that goes away (`| head`) ends the output quietly: what is written
 /// afterwards is dropped, and the writer may ask whether anybody is still there.
@@ -70,6 +75,13 @@ impl Out {
         self.closed
     }
 
+    /// Waits until the reader has gone away. A file and a terminal never do.
+    pub(crate) async fn reader_gone() {
+        while !reader_is_gone() {
+            tokio::time::sleep(READER_POLL).await;
+        }
+    }
+
     /// A person is watching.
     pub(crate) fn is_terminal(&self) -> bool {
         self.terminal
@@ -105,6 +117,14 @@ impl Drop for Out {
             let _ = std::mem::replace(&mut self.stream, stream).into_parts();
         }
     }
+}
+
+/// A pipe whose other end is closed says so, without anything being written to it.
+fn reader_is_gone() -> bool {
+    let stdout = io::stdout();
+    let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
+    poll(&mut polled, Some(&Timespec::default())).is_ok()
+        && polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
 /// Says something to the person, on stderr; where nobody listens, nothing happens.

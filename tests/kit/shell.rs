@@ -6,7 +6,8 @@ use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime};
 
 use tempfile::TempDir;
 
@@ -139,14 +140,46 @@ impl Default for Podwork {
 ///
 /// # Panics
 ///
-/// When it is not there. `cargo test --workspace` builds it, because it has a test of its own.
+/// When it is not there. `cargo test --workspace` builds it, because it has a test of its own;
+/// `cargo test -p podwork-tests` alone does not, so a test that then fails says how old it is.
 pub fn binary() -> PathBuf {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(find_binary).clone()
+}
+
+fn find_binary() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows where it lies");
     let folders = test.ancestors().skip(1);
     let found = folders.map(|folder| folder.join("podwork")).find(|path| is_binary(path));
-    found.unwrap_or_else(|| {
+    let binary = found.unwrap_or_else(|| {
         panic!("there is no `podwork` beside {}: build it with `cargo build -p podwork`", test.display())
-    })
+    });
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a member lies in its workspace");
+    let sources = ["events", "store", "actors", "bin"].map(|krate| root.join(krate).join("src"));
+    if let Some(source) = newer(&sources, changed(&binary)) {
+        eprintln!("NOTE: podwork is older than {}: `cargo build -p podwork` makes it new", source.display());
+    }
+    binary
+}
+
+/// A file in these folders that was changed later.
+fn newer(folders: &[PathBuf], than: Option<SystemTime>) -> Option<PathBuf> {
+    let mut folders = folders.to_vec();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if changed(&path) > than {
+                return Some(path);
+            }
+        }
+    }
+    None
+}
+
+fn changed(path: &Path) -> Option<SystemTime> {
+    path.metadata().and_then(|metadata| metadata.modified()).ok()
 }
 
 fn is_binary(path: &Path) -> bool {

@@ -95,6 +95,7 @@ async fn each_event(
                 out.flush();
                 answer = tokio::select! {
                     answer = exchange.answers.recv() => answer,
+                    () = Out::reader_gone(), if follow => return Ok(Exit::Done),
                     () = desk.signals.next() => {
                         return if follow { Ok(Exit::Done) } else { Err(interrupted()) };
                     }

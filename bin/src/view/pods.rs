@@ -168,3 +168,71 @@ fn candidate(log: &dyn ReadLog, head: &PodHead) -> Result<Candidate, Problem> {
     };
     Ok(Candidate { id: head.pod, name, parent })
 }
+
+#[cfg(test)]
+mod tests {
+    use events::event::pod::{PodForked, PodOpened};
+    use events::event::turn::{InputReceived, Paused, TurnEnded, TurnStarted};
+    use events::{Draft, Spec};
+    use store::{Append, AppendLog as _, MemoryStore};
+
+    use super::*;
+
+    fn pod(number: u8) -> PodId {
+        PodId::from_bytes([number; 16])
+    }
+
+    fn opened(name: &str, parent: Option<PodId>) -> Draft {
+        let spec = Spec::new("openai:x".parse().expect("a model"));
+        Draft::new(PodOpened { spec, name: Some(name.to_owned()), parent, imported: None })
+    }
+
+    fn input() -> Draft {
+        Draft::new(InputReceived { text: "x".to_owned() })
+    }
+
+    async fn append(store: &MemoryStore, pod: PodId, expected: u64, drafts: Vec<Draft>) {
+        let append = Append { pod, expected: Seq(expected), drafts };
+        store.append(vec![append], Vec::new()).await.expect("appended");
+    }
+
+    #[tokio::test]
+    async fn a_fork_has_its_own_name_wherever_it_begins() {
+        let store = MemoryStore::new();
+        let mut drafts = vec![opened("source", None)];
+        drafts.extend((0..20).map(|_| input()));
+        append(&store, pod(1), 0, drafts).await;
+        for at in 1..=20_u8 {
+            let forked = PodForked { from: pod(1), at_seq: Seq(at.into()), name: Some(format!("at {at}")) };
+            append(&store, pod(100 + at), at.into(), vec![Draft::new(forked), input()]).await;
+        }
+        append(&store, pod(2), 0, vec![opened("child", Some(pod(1)))]).await;
+        let candidates = candidates(&*store.reader()).expect("reads");
+        assert_eq!(candidates[0].name.as_deref(), Some("source"));
+        for (at, fork) in candidates.iter().enumerate().skip(1).take(20) {
+            assert_eq!(fork.name, Some(format!("at {at}")));
+        }
+        assert_eq!(candidates[21].parent, Some(pod(1)));
+    }
+
+    #[tokio::test]
+    async fn a_pod_says_what_it_does_and_waits_for() {
+        let store = MemoryStore::new();
+        let started = Draft::new(TurnStarted { turn: TurnNumber(1) });
+        append(&store, pod(1), 0, vec![opened("one", None), input(), started]).await;
+        let log = store.reader();
+        let seen = |is_live| {
+            let view = view(&*log, pod(1), is_live).expect("reads");
+            (view.state, view.waits_for)
+        };
+        assert_eq!(seen(true), (PodState::Running, None));
+        let died = Some("resume: its process died".to_owned());
+        assert_eq!(seen(false), (PodState::Interrupted, died));
+        let (turn, outcome) = (TurnNumber(1), TurnOutcome::Failed);
+        let ended = Draft::new(TurnEnded { turn, outcome, reason: "no key".to_owned() });
+        append(&store, pod(1), 3, vec![ended]).await;
+        assert_eq!(seen(true), (PodState::Idle, Some("resume: failed, no key".to_owned())));
+        append(&store, pod(1), 4, vec![Draft::new(Paused { reason: "lunch".to_owned() })]).await;
+        assert_eq!(seen(true), (PodState::Paused, Some("resume: lunch".to_owned())));
+    }
+}

@@ -146,7 +146,8 @@ fn a_followed_log_shows_what_other_processes_write_one_after_the_other() {
     home.server.enqueue(Answer::text("three is done").stalling_before_headers());
     let holder = home.start(&["resume", "told", "three"]);
     home.server.block_for_requests(3);
-    let mut follower = home.start(&["log", "told", "--json", "--follow", "--from", "14"]);
+    let mut follower = home.start(&["log", "told", "--json", "--follow", "--from", "12"]);
+    follower.wait_for("request_prepared");
     home.server.release_all();
     assert_eq!(follower.wait_for("turn_ended")["turn"], 3);
     assert_eq!(holder.end().code, Some(0));
@@ -154,6 +155,17 @@ fn a_followed_log_shows_what_other_processes_write_one_after_the_other() {
     assert_eq!(follower.wait_for("turn_ended")["turn"], 4, "the next holder is followed");
     follower.signal(Signal::INT);
     assert_eq!(follower.end().code, Some(0));
+}
+
+#[test]
+fn a_follower_whose_reader_goes_away_ends_though_nothing_more_happens() {
+    let home = Home::new();
+    home.ok(&["run", "--name", "told", "one"]);
+    let mut follower = home.start(&["log", "told", "--json", "--follow"]);
+    follower.wait_for("turn_ended");
+    follower.hang_up();
+    let ended = follower.end();
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
 }
 
 #[test]

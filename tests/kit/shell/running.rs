@@ -51,7 +51,7 @@ impl Finished {
     /// # Panics
     ///
     /// When it ended with another code.
-    #[must_use]
+    #[expect(clippy::return_self_not_must_use, reason = "it is an assertion as well")]
     pub fn expect_code(self, code: i32) -> Self {
         assert_eq!(
             self.code,
