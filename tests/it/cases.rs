@@ -3,7 +3,7 @@
 //!
 //! | file | faults of |
 //! |---|---|
-//! | `cases/wire` | B: what else makes a provider refuse a session for ever |
+//! | `cases/refusals` | B: what else makes a provider refuse a session for ever |
 //! | `cases/streams` | C: streams that break off, fall silent or end too early |
 //! | `cases/tools` | I: side effects that happen twice, and ends that contradict each other |
 
@@ -22,9 +22,9 @@ use kit::workshop::Workshop;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+mod refusals;
 mod streams;
 mod tools;
-mod wire;
 
 /// A model of each dialect.
 const MODELS: [&str; 2] = ["openai:m", "anthropic:m"];

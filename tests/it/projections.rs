@@ -111,14 +111,13 @@ fn reasoning(cut: &Cut<'_>) -> Verdict {
     })
 }
 
-/// The request that a reply answers: the newest one, if it has no other answer and its turn has
-/// not ended before the answer came.
+/// The request that a reply answers: the newest one, if it has no other answer.
 fn request_of(log: &[Envelope], reply: Seq) -> Option<Seq> {
     let before = log.iter().rev().skip_while(|envelope| envelope.seq() >= reply);
     for envelope in before {
         match envelope.event() {
             Event::RequestPrepared(_) => return Some(envelope.seq()),
-            Event::ReplyReceived(_) | Event::TurnEnded(_) | Event::PodForked(_) => return None,
+            Event::ReplyReceived(_) => return None,
             _ => {}
         }
     }

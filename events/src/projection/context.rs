@@ -222,14 +222,15 @@ fn is_sayable(item: impl AsRef<Item>) -> bool {
 impl Projection for Context {
     fn apply(&mut self, envelope: &Envelope) {
         let before = self.history.items().len();
+        let was_awaited = self.history.is_reply_awaited();
         self.history.apply(envelope);
         #[expect(clippy::wildcard_enum_match_arm, reason = "the history above has looked at every kind")]
         match envelope.event() {
             Event::Pruned(pruned) => self.prune(pruned),
             Event::CompactionFinished(finished) => self.compact(envelope.seq(), finished),
             Event::RequestPrepared(_) => self.generation_of_request = self.generation,
-            // Made for a request whose prefix was changed while it was under way.
-            Event::ReplyReceived(_) if self.generation != self.generation_of_request => {
+            // Made on a prefix that has changed since, or that nobody knows.
+            Event::ReplyReceived(_) if !was_awaited || !self.is_as_requested() => {
                 self.unsealed.push(before..self.history.items().len());
             }
             Event::PodOpened(opened) => self.model = Some(opened.spec.model.clone()),

@@ -13,7 +13,7 @@ use crate::event::model::{Part, ReplyReceived};
 use crate::event::tool::{CallEnded, CallOutcome};
 use crate::item::CallResult;
 use crate::projection::Projection;
-use crate::{CallId, Envelope, Event, Item, ItemBody, Seq};
+use crate::{CallId, Content, Envelope, Event, Item, ItemBody, Seq};
 
 /// Anomalies that are kept word for word; the rest are only counted.
 const ANOMALIES_MAX: usize = 100;
@@ -95,6 +95,11 @@ impl History {
     /// The index of a call's result.
     pub fn result_index(&self, call: CallId) -> Option<usize> {
         self.results.get(&call).copied()
+    }
+
+    /// A request has been prepared and its reply is not there.
+    pub fn is_reply_awaited(&self) -> bool {
+        self.reply_awaited
     }
 
     /// The newest call id in the log.
@@ -248,7 +253,7 @@ impl Exchange {
                     tool: tool.clone(),
                     outcome: CallOutcome::Unknown,
                     summary: OUTCOME_UNKNOWN.to_owned(),
-                    content: None,
+                    content: Some(Content::default()),
                 };
                 Item { seq: self.seq, body: ItemBody::Result(result) }
             })
