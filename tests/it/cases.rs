@@ -3,9 +3,11 @@
 //!
 //! | file | faults of |
 //! |---|---|
+//! | `cases/pairing` | A: calls without results, results without calls |
 //! | `cases/refusals` | B: what else makes a provider refuse a session for ever |
 //! | `cases/streams` | C: streams that break off, fall silent or end too early |
 //! | `cases/tools` | I: side effects that happen twice, and ends that contradict each other |
+//! | `cases/flood` | J: mailboxes that fill up, and actors that wait for each other |
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +24,8 @@ use kit::workshop::Workshop;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+mod flood;
+mod pairing;
 mod refusals;
 mod streams;
 mod tools;

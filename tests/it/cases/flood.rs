@@ -1,0 +1,85 @@
+//! J: actors under a flood, and actors that could wait for each other.
+
+use actors::PodError;
+use actors::hook::{Hook, Summary, Verdict};
+use events::event::hook::{HookPoint, HookRole};
+use events::event::turn::TurnOutcome;
+use futures_util::FutureExt;
+
+use super::*;
+
+/// J02
+#[tokio::test]
+async fn a_flood_of_input_is_refused_as_busy_and_cancel_does_not_wait_behind_it() {
+    let workshop = Workshop::start().await;
+    workshop.server.enqueue(Answer::text("a long story").stalling_after_events(1));
+    let pod = workshop.open().await;
+    pod.submit("go").await.unwrap();
+    workshop.server.wait_for_stall().await;
+    let flood: Vec<_> = (0..5000).map(|number| pod.submit(format!("message {number}"))).collect();
+    let mut flood = futures_util::future::join_all(flood).boxed();
+    // One poll sends them all: what is over the bound is refused there and then.
+    let _ = futures_util::poll!(&mut flood);
+    pod.cancel().await.unwrap();
+    let answers = flood.await;
+    let (taken, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.is_ok());
+    assert!(refused.iter().all(|answer| **answer == Err(PodError::Busy)));
+    assert!(refused.len() > 4000 && !taken.is_empty(), "{} taken", taken.len());
+    let log = workshop.log(pod.id());
+    let place = |is_it: fn(&Event) -> bool| log.iter().position(|envelope| is_it(envelope.event()));
+    let cancelled =
+        place(|event| matches!(event, Event::TurnEnded(ended) if ended.outcome == TurnOutcome::Cancelled));
+    assert!(cancelled.is_some(), "{:?}", workshop.kinds(pod.id()));
+    let received = count(&workshop, pod.id(), "input_received");
+    assert_eq!(received, taken.len() + 1, "what was taken is in the log, and nothing else");
+}
+
+/// Never answers.
+struct Silent;
+
+impl Hook for Silent {
+    fn name(&self) -> &'static str {
+        "silent"
+    }
+
+    fn points(&self) -> &[HookPoint] {
+        &[HookPoint::PromptSubmitted]
+    }
+
+    fn role(&self) -> HookRole {
+        HookRole::Observer
+    }
+
+    fn timeout(&self) -> Duration {
+        Duration::from_hours(1)
+    }
+
+    fn ask<'a>(&'a self, summary: &'a Summary) -> BoxFuture<'a, Verdict> {
+        let is_waited_for = format!("{:?}", summary.subject).contains("hang");
+        async move {
+            if is_waited_for {
+                futures_util::future::pending::<()>().await;
+            }
+            Verdict::Continue
+        }
+        .boxed()
+    }
+}
+
+/// J03
+#[tokio::test]
+async fn a_pod_whose_hook_hangs_answers_everything_else_and_holds_no_other_pod() {
+    let workshop =
+        Workshop::start_with(StrictServer::start(), Toolbox::standard(), |builder| builder.hook(Silent))
+            .await;
+    let stuck = workshop.open().await;
+    let mut hangs = stuck.submit("hang").boxed();
+    let _ = futures_util::poll!(&mut hangs);
+    workshop.server.enqueue_all([Answer::text("one"), Answer::text("two")]);
+    assert_eq!(stuck.run("another").await.unwrap().text, "one");
+    let other = workshop.open().await;
+    assert_eq!(other.run("go").await.unwrap().text, "two");
+    stuck.pause("enough").await.unwrap();
+    assert_eq!(stuck.rest().await.unwrap().reason, "enough");
+    workshop.server.assert_no_refusals();
+}
