@@ -4,6 +4,7 @@
 //! | file | faults of |
 //! |---|---|
 //! | `cases/pairing` | A: calls without results, results without calls |
+//! | `cases/exchanges` | A: the same on a whole pod, in the middle of its work |
 //! | `cases/refusals` | B: what else makes a provider refuse a session for ever |
 //! | `cases/streams` | C: streams that break off, fall silent or end too early |
 //! | `cases/tools` | I: side effects that happen twice, and ends that contradict each other |
@@ -24,6 +25,7 @@ use kit::workshop::Workshop;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+mod exchanges;
 mod flood;
 mod pairing;
 mod refusals;

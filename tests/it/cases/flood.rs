@@ -83,3 +83,86 @@ async fn a_pod_whose_hook_hangs_answers_everything_else_and_holds_no_other_pod()
     assert_eq!(stuck.rest().await.unwrap().reason, "enough");
     workshop.server.assert_no_refusals();
 }
+
+/// J02
+#[tokio::test]
+async fn a_watcher_that_does_not_read_holds_nobody_up_and_what_is_kept_for_it_is_bounded() {
+    let workshop = Workshop::start().await;
+    let story = "so many words ".repeat(20_000);
+    workshop.server.enqueue(Answer::text(&story));
+    let pod = workshop.open().await;
+    let watcher = pod.deltas();
+    let rest = pod.run("go").await.unwrap();
+    assert_eq!(rest.text, story, "the log has every word");
+    assert!((1..=1024).contains(&watcher.len()), "{} of some 23000 pieces are kept", watcher.len());
+}
+
+/// What a hook does to the pod that asks it.
+type Meddling = fn(actors::PodHandle) -> BoxFuture<'static, ()>;
+
+/// A hook that calls its own pod back and waits for the answer.
+struct Meddles {
+    pod: Arc<std::sync::OnceLock<actors::PodHandle>>,
+    point: [HookPoint; 1],
+    meddling: Meddling,
+}
+
+impl Hook for Meddles {
+    fn name(&self) -> &'static str {
+        "meddles"
+    }
+
+    fn points(&self) -> &[HookPoint] {
+        &self.point
+    }
+
+    fn role(&self) -> HookRole {
+        HookRole::Observer
+    }
+
+    fn timeout(&self) -> Duration {
+        Duration::from_secs(2)
+    }
+
+    fn ask<'a>(&'a self, _: &'a Summary) -> BoxFuture<'a, Verdict> {
+        let meddling = self.pod.get().map(|pod| (self.meddling)(pod.clone()));
+        Box::pin(async move {
+            if let Some(meddling) = meddling {
+                meddling.await;
+            }
+            Verdict::Continue
+        })
+    }
+}
+
+/// J03
+#[tokio::test]
+async fn a_hook_that_calls_its_own_pod_back_stops_nothing() {
+    let says: Meddling = |pod| async move { drop(pod.notify("hook", "I was asked.").await) }.boxed();
+    // This one waits for what waits for it, until its time is over.
+    let waits: Meddling = |pod| async move { drop(pod.rest().await) }.boxed();
+    let cancels: Meddling = |pod| async move { drop(pod.cancel().await) }.boxed();
+    let pauses: Meddling = |pod| async move { drop(pod.pause("the hook says so").await) }.boxed();
+    let cases = [
+        (HookPoint::BeforeRequest, says, TurnOutcome::Finished),
+        (HookPoint::AfterReply, says, TurnOutcome::Finished),
+        (HookPoint::BeforeCall, waits, TurnOutcome::Finished),
+        (HookPoint::BeforeCall, cancels, TurnOutcome::Cancelled),
+        (HookPoint::AfterCall, cancels, TurnOutcome::Cancelled),
+        (HookPoint::BeforeRequest, pauses, TurnOutcome::Paused),
+    ];
+    for (place, (point, meddling, expected)) in cases.into_iter().enumerate() {
+        let handle = Arc::new(std::sync::OnceLock::new());
+        let hook = Meddles { pod: Arc::clone(&handle), point: [point], meddling };
+        let server = StrictServer::start();
+        let workshop = Workshop::start_with(server, Toolbox::standard(), |builder| builder.hook(hook)).await;
+        workshop.server.enqueue_all([Answer::call("list_files", &json!({})), Answer::text("done")]);
+        let pod = workshop.open().await;
+        handle.set(pod.clone()).ok().unwrap();
+        let rest = pod.run("go").await.unwrap();
+        assert_eq!(rest.outcome, Some(expected), "case {place}: {}", rest.reason);
+        let ends = ends(&workshop.log(pod.id()));
+        assert!(ends.len() <= 1, "case {place}: {ends:?}");
+        workshop.server.assert_no_refusals();
+    }
+}
