@@ -1,11 +1,14 @@
 //! What else makes a provider refuse a session for ever: empty turns, halves of characters,
 //! output that is no text, and reasoning that was signed for something else.
 
+use std::sync::Arc;
+
 use actors::PodHandle;
-use actors::provider::Timeouts;
+use actors::provider::{Anthropic, Providers, Timeouts};
+use actors::tool::Toolbox;
 use events::event::turn::TurnOutcome;
 use events::{Event, Seq, Spec};
-use kit::server::{Answer, Dialect};
+use kit::server::{Answer, Dialect, StrictServer};
 use kit::workshop::Workshop;
 use serde_json::{Value, json};
 
@@ -239,18 +242,21 @@ async fn switch(workshop: &Workshop, pod: &PodHandle, step: usize, spec: Spec) {
     pod.resume(Some(spec)).await.unwrap();
 }
 
+/// Two calls with an id that is odd and the same, one of which does not end.
+fn step(id: &str, thought: &str) -> Answer {
+    Answer::reasoning(thought).and_text("One moment.").and_raw_call(id, "list_files", "{}").and_raw_call(
+        id,
+        "bash",
+        "{\"command\":\"sleep 1000\"}",
+    )
+}
+
 /// B06
 #[tokio::test]
 async fn a_session_changes_its_provider_in_the_middle_of_a_tool_loop_and_back() {
     for route in [["anthropic:m", "openai:m", "anthropic:m"], ["openai:m", "anthropic:m", "openai:m"]] {
         let workshop = Workshop::start().await;
         let [first, second, third] = route.map(|model| workshop.spec_of(model));
-        let step = |id: &str, thought: &str| {
-            Answer::reasoning(thought)
-                .and_text("One moment.")
-                .and_raw_call(id, "list_files", "{}")
-                .and_raw_call(id, "bash", "{\"command\":\"sleep 1000\"}")
-        };
         workshop.server.enqueue_all([
             step("toolu_01/odd id", "The first thought."),
             step("call.odd", "The second thought."),
@@ -274,4 +280,30 @@ async fn a_session_changes_its_provider_in_the_middle_of_a_tool_loop_and_back() 
         assert_eq!(last.contains("The first thought."), route[0] == "anthropic:m", "it is at home again");
         assert_eq!(last.matches("One moment.").count(), 2, "what was said is everybody's");
     }
+}
+
+/// B06
+#[tokio::test]
+async fn two_providers_that_speak_the_same_dialect_are_not_sent_what_the_other_signed() {
+    let (here, there) = (StrictServer::start(), StrictServer::start());
+    let mut providers = Providers::none();
+    for (name, server) in [("here", &here), ("there", &there)] {
+        providers.register(name, Arc::new(Anthropic::at(&server.base_url_anthropic(), Some("key"))));
+    }
+    let hidden = json!({"type": "a_kind_of_its_own", "words": "for its own eyes"});
+    let end = || Answer::reasoning("The last thought.").and_text("Done.");
+    here.enqueue_all([step("toolu_1", "The first thought.").and_unknown(hidden), end()]);
+    there.enqueue(step("toolu_1", "The second thought.").and_hidden_reasoning("Nobody may know."));
+    let workshop =
+        Workshop::start_with(here, Toolbox::standard(), |builder| builder.providers(providers)).await;
+    let pod = workshop.open_as(workshop.spec_of("here:m")).await;
+    pod.submit("go").await.unwrap();
+    switch(&workshop, &pod, 2, workshop.spec_of("there:m")).await;
+    switch(&workshop, &pod, 4, workshop.spec_of("here:m")).await;
+    assert_eq!(pod.rest().await.unwrap().text, "Done.");
+    workshop.server.assert_no_refusals();
+    there.assert_no_refusals();
+    let last = workshop.server.bodies().pop().unwrap().to_string();
+    assert!(last.contains("The first thought.") && last.contains("for its own eyes"), "it is at home again");
+    assert!(!last.contains("The second thought."));
 }
