@@ -9,6 +9,7 @@ use events::event::model::{EndReason, Usage};
 use events::{Item, ItemBody, RequestNumber, Seq, Spec};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::limits::DELTAS_MAX;
 use crate::provider::{Ask, Provider, ReplyPart};
@@ -26,6 +27,8 @@ pub(crate) struct Compaction {
     pub(crate) spec: Arc<Spec>,
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) items: Vec<Arc<Item>>,
+    /// Cancelled when the summary is not wanted any more: its request ends with it.
+    pub(crate) cancel: CancellationToken,
     pub(crate) reply_to: ReplyTo,
 }
 
@@ -87,10 +90,17 @@ impl Actor for Compactor {
         (): &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
         let CompactorMessage::Compact(compaction) = message;
-        let Compaction { spec, provider, items, reply_to } = *compaction;
+        let Compaction { spec, provider, items, cancel, reply_to } = *compaction;
         tokio::spawn(async move {
-            let task = tokio::spawn(async move { summarise(&spec, provider.as_ref(), &items).await });
-            reply_to(task.await.unwrap_or_else(|error| Err(format!("summarising broke: {error}"))));
+            let mut task = tokio::spawn(async move { summarise(&spec, provider.as_ref(), &items).await });
+            let result = tokio::select! {
+                result = &mut task => result.unwrap_or_else(|error| Err(format!("summarising broke: {error}"))),
+                () = cancel.cancelled() => {
+                    task.abort();
+                    Err("it was given up".to_owned())
+                }
+            };
+            reply_to(result);
         });
         Ok(())
     }

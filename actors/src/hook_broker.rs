@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use events::Draft;
-use events::event::hook::HookPoint;
+use events::event::hook::{HookPoint, HookRole};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::time::Instant;
 
@@ -35,20 +35,43 @@ pub(crate) struct HookBroker;
 #[derive(Clone)]
 pub(crate) struct HookBrokerHandle {
     actor: ActorRef<HookBrokerMessage>,
-    hooks: Arc<[Arc<dyn Hook>]>,
+    hooks: Arc<[Registered]>,
+}
+
+/// A hook and what it said of itself when it was registered: later it is only asked, in a task of
+/// its own.
+#[derive(Clone)]
+pub(crate) struct Registered {
+    hook: Arc<dyn Hook>,
+    name: String,
+    points: Vec<HookPoint>,
+    role: HookRole,
+    timeout: Duration,
+}
+
+impl Registered {
+    fn of(hook: Arc<dyn Hook>) -> Self {
+        Self {
+            name: hook.name().to_owned(),
+            points: hook.points().to_vec(),
+            role: hook.role(),
+            timeout: hook.timeout().max(Duration::from_millis(1)),
+            hook,
+        }
+    }
 }
 
 impl HookBrokerHandle {
     /// Starts the broker with these hooks.
     pub(crate) async fn start(hooks: Vec<Arc<dyn Hook>>) -> Result<Self, ractor::SpawnErr> {
-        let hooks: Arc<[Arc<dyn Hook>]> = hooks.into();
+        let hooks: Arc<[Registered]> = hooks.into_iter().map(Registered::of).collect();
         let (actor, _) = Actor::spawn(None, HookBroker, hooks.clone()).await?;
         Ok(Self { actor, hooks })
     }
 
     /// Somebody wants to be asked at this point.
     pub(crate) fn has(&self, point: HookPoint) -> bool {
-        self.hooks.iter().any(|hook| hook.points().contains(&point))
+        self.hooks.iter().any(|hook| hook.points.contains(&point))
     }
 
     /// Asks. When the broker is gone, nobody who could object is left to ask: that is an abort.
@@ -69,8 +92,8 @@ impl HookBrokerHandle {
 
 impl Actor for HookBroker {
     type Msg = HookBrokerMessage;
-    type State = Arc<[Arc<dyn Hook>]>;
-    type Arguments = Arc<[Arc<dyn Hook>]>;
+    type State = Arc<[Registered]>;
+    type Arguments = Arc<[Registered]>;
 
     async fn pre_start(
         &self,
@@ -88,18 +111,18 @@ impl Actor for HookBroker {
     ) -> Result<(), ActorProcessingErr> {
         let HookBrokerMessage::Ask(summary, reply_to) = message;
         let point = summary.subject.point();
-        let asked: Vec<_> = hooks.iter().filter(|hook| hook.points().contains(&point)).cloned().collect();
+        let asked: Vec<_> = hooks.iter().filter(|hook| hook.points.contains(&point)).cloned().collect();
         tokio::spawn(async move { reply_to(round(asked, Arc::new(summary)).await) });
         Ok(())
     }
 }
 
-async fn round(hooks: Vec<Arc<dyn Hook>>, summary: Arc<Summary>) -> Round {
+async fn round(hooks: Vec<Registered>, summary: Arc<Summary>) -> Round {
     let mut round = Round::default();
     for hook in hooks {
         let began = Instant::now();
-        let answer = ask(hook.clone(), summary.clone()).await;
-        let asked = decide::Asked { name: hook.name(), role: hook.role(), elapsed: began.elapsed() };
+        let answer = ask(&hook, summary.clone()).await;
+        let asked = decide::Asked { name: &hook.name, role: hook.role, elapsed: began.elapsed() };
         if round.take(&asked, &summary.subject, answer) {
             break;
         }
@@ -108,8 +131,8 @@ async fn round(hooks: Vec<Arc<dyn Hook>>, summary: Arc<Summary>) -> Round {
 }
 
 /// Asks one hook, in a task of its own and within its time.
-async fn ask(hook: Arc<dyn Hook>, summary: Arc<Summary>) -> Answer {
-    let timeout = hook.timeout().max(Duration::from_millis(1));
+async fn ask(registered: &Registered, summary: Arc<Summary>) -> Answer {
+    let (hook, timeout) = (registered.hook.clone(), registered.timeout);
     let mut task = tokio::spawn(async move { hook.ask(&summary).await });
     match tokio::time::timeout(timeout, &mut task).await {
         Ok(Ok(verdict)) => Answer::Verdict(verdict),

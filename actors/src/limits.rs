@@ -42,10 +42,16 @@ pub(crate) const REASON_BYTES_MAX: usize = 1024;
 /// How long a cancelled tool may take to wind up before its future is dropped.
 pub(crate) const TOOL_WIND_UP_MAX: Duration = Duration::from_secs(5);
 
+/// Seconds that a call may name for itself, and that the house waits for any tool at least.
+pub(crate) const TOOL_CALL_SECONDS_MAX: u64 = 600;
+
+/// Seconds that a pod may allow its tools: a day. More is a mistake and would overflow clocks.
+pub(crate) const TOOL_SECONDS_MAX: u64 = 86_400;
+
 /// Times a pod's actor is started again after a panic before it is left alone.
 pub(crate) const POD_RESTARTS_MAX: u32 = 3;
 
-/// Compactions that may fail in a row before the pod pauses.
+/// Compactions that may fail in a row in one process before none is begun between turns any more.
 pub(crate) const COMPACTION_FAILURES_MAX: u32 = 3;
 
 /// Raw bytes of one tool's output that are kept. What comes after them is counted, its end is

@@ -38,7 +38,7 @@ pub(crate) enum PodMessage {
     /// Go on with what was left unfinished.
     Resume { spec: Option<Box<Spec>>, reply: Answer<()> },
     /// Tell when nothing runs any more.
-    Rest { reply: RpcReplyPort<Rest> },
+    Rest { reply: Answer<Rest> },
     /// A command waits in the lane that is read first.
     CommandWaits,
     /// The worker has something to be written down.
@@ -48,11 +48,11 @@ pub(crate) enum PodMessage {
     /// Hooks have answered about a prompt.
     PromptAsked { text: String, admitted: OwnedSemaphorePermit, round: Round, reply: Answer<Seq> },
     /// Hooks have answered about a compaction.
-    CompactionAsked { reason: String, round: Round },
+    CompactionAsked { number: u64, reason: String, round: Round },
     /// Hooks have answered about something that already happened.
     AfterwardsAsked(Round),
     /// The compactor is done.
-    Compacted(Result<crate::compactor::Summary, String>),
+    Compacted { number: u64, result: Result<crate::compactor::Summary, String> },
 }
 
 /// Where an answer goes.
@@ -90,13 +90,17 @@ pub(crate) struct Pod {
     /// The context, while no worker has it.
     context: Option<Context>,
     worker: Option<RunningTurn>,
+    /// How a person wants the running turn to end.
+    wanted: Option<turn_rules::Ending>,
     compaction: Option<compaction::Running>,
+    /// Compactions that were begun in this process: answers to an earlier one are not taken.
+    compactions: u64,
     compaction_failures: u32,
     /// Somebody has asked this process to do the pod's work.
     is_awake: bool,
     commands: mpsc::Receiver<Command>,
     deltas: broadcast::Sender<Delta>,
-    resting: Vec<RpcReplyPort<Rest>>,
+    resting: Vec<Answer<Rest>>,
     stopping: Option<(String, Answer<()>)>,
 }
 
@@ -112,9 +116,9 @@ impl Pod {
         drafts: Vec<Draft>,
         attachments: Vec<Attachment>,
         ticket: Option<u64>,
-    ) -> Result<Receipt, PodError> {
+    ) -> Result<Receipt, AppendError> {
         let append = Append { pod: self.id, expected: self.view.status.head, drafts };
-        let receipt = self.house.writer.append(vec![append], attachments).await.map_err(PodError::from)?;
+        let receipt = self.house.writer.append(vec![append], attachments).await?;
         let was_measured = self.view.usage.last.is_some();
         for envelope in receipt.envelopes() {
             self.view.apply(envelope);
@@ -122,13 +126,10 @@ impl Pod {
                 context.apply(envelope);
             }
         }
-        if let Some(worker) = &self.worker {
-            // A worker that is gone is heard of by supervision.
-            if !was_measured && self.view.usage.last.is_some() {
-                let _ = worker.actor.cast(WorkerMessage::Measured(turns::savings_estimator(&self.view)));
-            }
-            let _ = worker.actor.cast(WorkerMessage::Recorded { receipt: receipt.clone(), ticket });
+        if !was_measured && self.view.usage.last.is_some() {
+            self.tell_worker(WorkerMessage::Measured(turns::savings_estimator(&self.view)));
         }
+        self.tell_worker(WorkerMessage::Recorded { receipt: receipt.clone(), ticket });
         Ok(receipt)
     }
 
@@ -136,13 +137,17 @@ impl Pod {
     /// its successor reads what is really there.
     async fn write(&mut self, drafts: Vec<Draft>) -> Result<(), ActorProcessingErr> {
         if !drafts.is_empty() {
-            self.record(drafts, Vec::new(), None).await.map_err(|error| self.broken(&error))?;
+            self.record(drafts, Vec::new(), None).await.map_err(|error| self.broken(error))?;
         }
         Ok(())
     }
 
-    fn broken(&mut self, error: &PodError) -> ActorProcessingErr {
+    fn broken(&mut self, error: AppendError) -> ActorProcessingErr {
+        let error = PodError::from(error);
         tracing::error!(pod = %self.id, %error, "the pod cannot write its log and stops working");
+        for waiting in self.resting.drain(..) {
+            let _ = waiting.send(Err(error.clone()));
+        }
         if let Some(worker) = self.worker.take() {
             worker.cancel.cancel();
             worker.actor.stop(None);
@@ -168,7 +173,7 @@ impl Pod {
         }
         let rest = Rest::of(&self.view);
         for waiting in self.resting.drain(..) {
-            let _ = waiting.send(rest.clone());
+            let _ = waiting.send(Ok(rest.clone()));
         }
         Ok(())
     }
@@ -199,6 +204,8 @@ impl Actor for PodActor {
             context: Some(context),
             worker: None,
             compaction: None,
+            compactions: 0,
+            wanted: None,
             compaction_failures: 0,
             is_awake: false,
             commands: arguments.commands,
@@ -233,16 +240,22 @@ impl Actor for PodActor {
             }
             PodMessage::Resume { spec, reply } => pod.resume(spec, reply).await?,
             PodMessage::Rest { reply } => pod.resting.push(reply),
+            PodMessage::Record { drafts, ticket, .. } if decide::is_overtaken(&pod.view, &drafts) => {
+                pod.tell_worker(WorkerMessage::Overtaken { ticket });
+                return Ok(());
+            }
             PodMessage::Record { drafts, attachments, ticket } => {
                 if let Err(error) = pod.record(drafts, attachments, Some(ticket)).await {
-                    return Err(pod.broken(&error));
+                    return Err(pod.broken(error));
                 }
                 return Ok(());
             }
             PodMessage::TurnOver { context } => pod.turn_over(*context).await?,
-            PodMessage::CompactionAsked { reason, round } => pod.compaction_asked(reason, round).await?,
+            PodMessage::CompactionAsked { number, reason, round } => {
+                pod.compaction_asked(number, reason, round).await?;
+            }
             PodMessage::AfterwardsAsked(round) => pod.write(round.drafts).await?,
-            PodMessage::Compacted(result) => pod.compacted(result).await?,
+            PodMessage::Compacted { number, result } => pod.compacted(number, result).await?,
         }
         pod.proceed().await
     }
@@ -285,10 +298,18 @@ impl Pod {
         self.write(drafts).await
     }
 
+    fn tell_worker(&self, message: WorkerMessage) {
+        if let Some(worker) = &self.worker {
+            // A worker that is gone is heard of by supervision.
+            let _ = worker.actor.cast(message);
+        }
+    }
+
     fn tell_worker_to_end(&mut self, ending: turn_rules::Ending) -> bool {
         let Some(worker) = &self.worker else { return false };
         // Tools and the request hear of it at once, whatever the worker is doing.
         worker.cancel.cancel();
+        self.wanted = Some(ending.clone());
         worker.actor.cast(WorkerMessage::Stop(ending)).is_ok()
     }
 }

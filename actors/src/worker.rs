@@ -1,8 +1,8 @@
 //! The worker: one for each running turn. It owns the turn's context, its request, its reply and
 //! its calls; it decides by `decide.rs` and has its pod write everything down.
 //!
-//! The pod tells it `Recorded`, `Measured` and `Stop`; tasks that it started tell it what came of
-//! them; it tells the pod `Record` and `Ended`.
+//! The pod tells it `Recorded`, `Overtaken`, `Measured` and `Stop`; tasks that it started tell it
+//! what came of them; it tells the pod `Record` and `TurnOver`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -38,6 +38,8 @@ pub(crate) enum WorkerMessage {
     /// The provider has counted something of the pod for the first time: what a prune saves can be
     /// estimated from now on.
     Measured(SavingsEstimator),
+    /// What this ticket stands for was not written down: events had come that it did not know.
+    Overtaken { ticket: u64 },
     /// Something that the worker started has come to something.
     Happened(Fact),
     /// The turn is to end so.
@@ -278,6 +280,9 @@ impl Actor for WorkerActor {
                 }
             }
             WorkerMessage::Measured(estimator) => worker.set_savings_estimator(estimator),
+            WorkerMessage::Overtaken { ticket } => {
+                worker.pending.take_if(|pending| pending.ticket == ticket);
+            }
             WorkerMessage::Happened(fact) => worker.inbox.push_back(fact),
             WorkerMessage::Stop(ending) => worker.stop(ending),
         }

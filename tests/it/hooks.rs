@@ -187,3 +187,15 @@ fn a_summary_is_made_of_values_only() {
     is_plain::<Summary>();
     is_plain::<Arc<Summary>>();
 }
+
+#[tokio::test]
+async fn what_hooks_say_of_the_last_reply_is_in_the_log_and_can_end_the_turn() {
+    let workshop =
+        workshop(HookRole::Observer, HookPoint::AfterReply, |_| says(Verdict::Abort("not like that".into())))
+            .await;
+    workshop.server.enqueue(Answer::text("done"));
+    let pod = workshop.open().await;
+    let rest = pod.run("go").await.unwrap();
+    assert_eq!((rest.outcome, rest.reason.as_str()), (Some(TurnOutcome::Aborted), "not like that"));
+    assert!(workshop.kinds(pod.id()).contains(&"hook_answered"));
+}

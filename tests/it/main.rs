@@ -5,6 +5,7 @@
 
 mod cases;
 mod cli;
+mod compaction;
 mod hooks;
 mod invariants;
 mod kill;

@@ -102,3 +102,40 @@ async fn a_log_that_ends_anywhere_can_be_taken_up_and_the_provider_accepts_the_n
     }
     workshop.server.assert_no_refusals();
 }
+
+#[tokio::test]
+async fn a_request_that_was_cut_off_is_built_anew_for_another_model() {
+    let mut workshop = Workshop::start().await;
+    workshop.server.enqueue(Answer::text("never ends").stalling_after_events(1));
+    let pod = workshop.open().await;
+    pod.submit("go").await.unwrap();
+    workshop.server.wait_for_stall().await;
+    workshop.restart().await;
+    workshop.server.enqueue(Answer::text("here"));
+    let pod = workshop.runtime.pod(pod.id()).await.unwrap();
+    pod.resume(Some(workshop.spec_of("anthropic:another"))).await.unwrap();
+    let rest = pod.rest().await.unwrap();
+    assert_eq!((rest.outcome, rest.text.as_str()), (Some(TurnOutcome::Finished), "here"), "{}", rest.reason);
+    workshop.server.assert_no_refusals();
+}
+
+#[tokio::test]
+async fn input_that_arrives_at_any_moment_of_a_turn_is_carried_by_a_request_once() {
+    let workshop = Workshop::start().await;
+    for round in 0..12 {
+        workshop.server.enqueue_all((0..4).map(|_| Answer::call("list_files", &json!({}))));
+        workshop.server.enqueue(Answer::text("done"));
+        let pod = workshop.open().await;
+        pod.submit("go").await.unwrap();
+        for number in 0..6 {
+            pod.submit(format!("steer {round}-{number}.")).await.unwrap();
+        }
+        let rest = pod.rest().await.unwrap();
+        assert_eq!(rest.outcome, Some(TurnOutcome::Finished), "{}", rest.reason);
+        let last = workshop.server.bodies().pop().unwrap().to_string();
+        for number in 0..6 {
+            assert_eq!(last.matches(&format!("steer {round}-{number}.")).count(), 1, "{last}");
+        }
+    }
+    workshop.server.assert_no_refusals();
+}

@@ -9,20 +9,22 @@ use events::event::turn::{Paused, TurnOutcome, TurnStarted};
 use events::projection::State;
 use events::{Item, Seq};
 use ractor::ActorProcessingErr;
+use tokio_util::sync::CancellationToken;
 
 use crate::compactor::{self, Compaction, Summary};
 use crate::hook::{Subject, Verdict};
 use crate::hook_broker::Round;
 use crate::limits::COMPACTION_FAILURES_MAX;
 use crate::pod::handle::PodError;
-use crate::pod::{Answer, Pod, PodMessage};
+use crate::pod::{Answer, Pod, PodMessage, decide};
+use crate::worker::decide::Ending;
 
 /// A compaction that is under way in this process.
 pub(super) enum Running {
     /// Hooks are asked whether it may begin.
     Asked,
     /// The summary is being written.
-    Summarising { from_seq: Seq, kept_from: Seq, tokens_before: u64 },
+    Summarising { from_seq: Seq, kept_from: Seq, tokens_before: u64, cancel: CancellationToken },
 }
 
 impl Pod {
@@ -57,19 +59,22 @@ impl Pod {
             return self.start_compaction(reason).await;
         }
         self.compaction = Some(Running::Asked);
+        self.compactions += 1;
+        let number = self.compactions;
         let myself = self.myself.clone();
-        let answer = move |round| drop(myself.cast(PodMessage::CompactionAsked { reason, round }));
+        let answer = move |round| drop(myself.cast(PodMessage::CompactionAsked { number, reason, round }));
         self.house.hooks.ask(self.summary(subject), Box::new(answer));
         Ok(())
     }
 
     pub(super) async fn compaction_asked(
         &mut self,
+        number: u64,
         reason: String,
         round: Round,
     ) -> Result<(), ActorProcessingErr> {
         self.write(round.drafts).await?;
-        if !matches!(self.compaction, Some(Running::Asked)) {
+        if !matches!(self.compaction, Some(Running::Asked)) || number != self.compactions {
             return Ok(());
         }
         self.compaction = None;
@@ -91,23 +96,34 @@ impl Pod {
             return self.skip_compaction("the pod's provider is not known here").await;
         };
         let history = context.history();
-        let range = context.kept_from()..history.unit_from(kept_from);
-        let items: Vec<Arc<Item>> = history.items()[range.clone()].to_vec();
-        let from_seq = items.first().map_or(Seq(1), |item| item.seq);
+        let range = &history.items()[context.kept_from()..history.unit_from(kept_from)];
+        let from_seq = range.first().map_or(Seq(1), |item| item.seq);
+        // What an earlier compaction left stands in front, so that the new summary carries it on.
+        let mut items: Vec<Arc<Item>> = context.head();
+        items.extend_from_slice(range);
         let tokens_before = self.occupancy_tokens();
         self.write(vec![CompactionStarted { from_seq, kept_from, reason, tokens_before }.into()]).await?;
-        self.compaction = Some(Running::Summarising { from_seq, kept_from, tokens_before });
+        let cancel = CancellationToken::new();
+        self.compaction =
+            Some(Running::Summarising { from_seq, kept_from, tokens_before, cancel: cancel.clone() });
+        self.compactions += 1;
+        let number = self.compactions;
         let myself = self.myself.clone();
-        let reply_to = Box::new(move |result| drop(myself.cast(PodMessage::Compacted(result))));
-        self.house.compactor.compact(Compaction { spec: Arc::new(spec), provider, items, reply_to });
+        let reply_to = Box::new(move |result| drop(myself.cast(PodMessage::Compacted { number, result })));
+        self.house.compactor.compact(Compaction { spec: Arc::new(spec), provider, items, cancel, reply_to });
         Ok(())
     }
 
     pub(super) async fn compacted(
         &mut self,
+        number: u64,
         result: Result<Summary, String>,
     ) -> Result<(), ActorProcessingErr> {
-        let Some(Running::Summarising { from_seq, kept_from, tokens_before }) = self.compaction.take() else {
+        if number != self.compactions {
+            return Ok(());
+        }
+        let Some(Running::Summarising { from_seq, kept_from, tokens_before, .. }) = self.compaction.take()
+        else {
             return Ok(());
         };
         let accepted = result.and_then(|summary| {
@@ -161,13 +177,22 @@ impl Pod {
         self.write(vec![Paused { reason }.into()]).await
     }
 
-    pub(super) async fn give_up_compaction(&mut self, why: &str) -> Result<(), ActorProcessingErr> {
-        match self.compaction.take() {
-            Some(Running::Summarising { .. }) => {
-                self.write(vec![CompactionFailed { reason: why.to_owned() }.into()]).await
+    /// Ends a compaction that is under way, and with it the turn that had made room for it.
+    pub(super) async fn give_up_compaction(
+        &mut self,
+        why: &str,
+        ending: &Ending,
+    ) -> Result<(), ActorProcessingErr> {
+        let mut drafts = match self.compaction.take() {
+            None => return Ok(()),
+            Some(Running::Asked) => Vec::new(),
+            Some(Running::Summarising { cancel, .. }) => {
+                cancel.cancel();
+                vec![CompactionFailed { reason: why.to_owned() }.into()]
             }
-            Some(Running::Asked) | None => Ok(()),
-        }
+        };
+        drafts.extend(decide::end_yielded(&self.view, ending));
+        self.write(drafts).await
     }
 
     fn origin(&self) -> Origin {

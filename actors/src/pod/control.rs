@@ -3,6 +3,7 @@
 use events::Spec;
 use events::projection::State;
 use ractor::ActorProcessingErr;
+use store::AppendError;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::hook::{Subject, Summary, preview};
@@ -73,10 +74,14 @@ impl Pod {
                 let _ = reply.send(Ok(seq));
                 Ok(())
             }
+            // The store says no and is well: whoever asked may ask again.
+            Err(error @ AppendError::Refused { .. }) => {
+                let _ = reply.send(Err(error.into()));
+                Ok(())
+            }
             Err(error) => {
-                let broken = self.broken(&error);
-                let _ = reply.send(Err(error));
-                Err(broken)
+                let _ = reply.send(Err(PodError::Store(error.to_string())));
+                Err(self.broken(error))
             }
         }
     }
@@ -104,14 +109,17 @@ impl Pod {
     pub(super) async fn command(&mut self, command: Command) -> Result<(), ActorProcessingErr> {
         match command {
             Command::Cancel { reply } => {
-                self.give_up_compaction("cancelled by the user").await?;
+                self.give_up_compaction("cancelled by the user", &decide::cancelled()).await?;
                 if !self.tell_worker_to_end(decide::cancelled()) {
                     self.write(decide::close_turn(&self.view, &decide::cancelled())).await?;
                 }
                 let _ = reply.send(Ok(()));
             }
+            Command::Pause { reply, .. } if self.view.status.state == State::Stopped => {
+                let _ = reply.send(Err(PodError::Stopped));
+            }
             Command::Pause { reason, reply } => {
-                self.give_up_compaction("paused by the user").await?;
+                self.give_up_compaction("paused by the user", &decide::paused(&reason)).await?;
                 if !self.tell_worker_to_end(decide::paused(&reason)) {
                     self.write(decide::pause_idle(&self.view, &reason)).await?;
                 }
@@ -121,7 +129,7 @@ impl Pod {
                 let _ = reply.send(Ok(()));
             }
             Command::Stop { reason, reply } => {
-                self.give_up_compaction("the pod is stopped").await?;
+                self.give_up_compaction("the pod is stopped", &decide::cancelled()).await?;
                 if !self.tell_worker_to_end(decide::cancelled()) {
                     self.write(decide::close_turn(&self.view, &decide::cancelled())).await?;
                 }

@@ -3,10 +3,10 @@
 use events::event::pod::{PodStopped, SpecChanged};
 use events::event::turn::{InputReceived, Notified, Paused, Resumed, TurnOutcome, TurnStarted};
 use events::projection::State;
-use events::text::clean_str;
-use events::{Draft, Seq, Spec};
+use events::text::{clean_str, head};
+use events::{Draft, Event, Seq, Spec};
 
-use crate::limits::INPUT_BYTES_MAX;
+use crate::limits::{INPUT_BYTES_MAX, REASON_BYTES_MAX};
 use crate::pod::handle::PodError;
 use crate::worker::decide::{self as turn_rules, Ending, Turn};
 
@@ -23,6 +23,11 @@ fn check(view: &Turn, text: &str) -> Result<(), PodError> {
     Ok(())
 }
 
+/// A line of a person's, clean and no longer than such a line is.
+fn bounded(line: &str) -> String {
+    head(&clean_str(line), REASON_BYTES_MAX).to_owned()
+}
+
 /// Whether input would be taken; hooks are asked about what would.
 pub(crate) fn admit(view: &Turn, text: &str) -> Result<(), PodError> {
     check(view, text)
@@ -37,7 +42,8 @@ pub(crate) fn submit(view: &Turn, text: &str) -> Result<Vec<Draft>, PodError> {
 /// Input of somebody else.
 pub(crate) fn notify(view: &Turn, source: &str, text: &str) -> Result<Vec<Draft>, PodError> {
     check(view, text)?;
-    Ok(vec![Notified { source: clean_str(source), text: clean_str(text) }.into()])
+    let source = bounded(source);
+    Ok(vec![Notified { source, text: clean_str(text) }.into()])
 }
 
 /// The turn that is due while nothing runs: one for input that no turn has taken up.
@@ -72,6 +78,24 @@ pub(crate) fn resume(view: &Turn, spec: Option<&Spec>) -> Result<Vec<Draft>, Pod
     Ok(drafts)
 }
 
+/// A request that is to be written down was built before the newest event: it must be built anew.
+pub(crate) fn is_overtaken(view: &Turn, drafts: &[Draft]) -> bool {
+    let was_built_to = drafts.iter().find_map(|draft| {
+        if let Event::RequestPrepared(prepared) = &draft.event { Some(prepared.history_to) } else { None }
+    });
+    was_built_to.is_some_and(|seq| seq != view.status.head)
+}
+
+/// The end of a turn that had made room for a compaction, and that a person ends instead.
+pub(crate) fn end_yielded(view: &Turn, ending: &Ending) -> Vec<Draft> {
+    if view.status.outcome != Some(TurnOutcome::Yielded) || view.status.state != State::Idle {
+        return Vec::new();
+    }
+    let mut drafts = vec![TurnStarted { turn: view.status.turn }.into()];
+    drafts.extend(turn_rules::ended(view, ending));
+    drafts
+}
+
 /// The end of a turn that no worker runs: its calls are answered, then it ends.
 pub(crate) fn close_turn(view: &Turn, ending: &Ending) -> Vec<Draft> {
     if view.status.state != State::Running {
@@ -96,13 +120,13 @@ pub(crate) fn cancelled() -> Ending {
 
 /// How a paused turn ends.
 pub(crate) fn paused(reason: &str) -> Ending {
-    Ending::new(TurnOutcome::Paused, clean_str(reason))
+    Ending::new(TurnOutcome::Paused, bounded(reason))
 }
 
 /// What a pause without a running turn is written down as.
 pub(crate) fn pause_idle(view: &Turn, reason: &str) -> Vec<Draft> {
     match view.status.state {
-        State::Idle => vec![Paused { reason: clean_str(reason) }.into()],
+        State::Idle => vec![Paused { reason: bounded(reason) }.into()],
         State::Running => turn_rules::ended(view, &paused(reason)),
         State::Paused | State::Stopped => Vec::new(),
     }
@@ -110,7 +134,7 @@ pub(crate) fn pause_idle(view: &Turn, reason: &str) -> Vec<Draft> {
 
 /// The end of a pod.
 pub(crate) fn stopped(reason: &str) -> Vec<Draft> {
-    vec![PodStopped { reason: clean_str(reason) }.into()]
+    vec![PodStopped { reason: bounded(reason) }.into()]
 }
 
 /// How input that hooks object to is answered.

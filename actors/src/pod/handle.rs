@@ -135,7 +135,7 @@ impl PodHandle {
         let (port, answer) = oneshot::channel();
         let reply = RpcReplyPort::from(port);
         self.actor.cast(PodMessage::Rest { reply }).map_err(|_| PodError::Gone)?;
-        answer.await.map_err(|_| PodError::Gone)
+        answer.await.map_err(|_| PodError::Gone)?
     }
 
     /// Submits and waits: one whole turn.

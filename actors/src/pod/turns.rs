@@ -56,9 +56,20 @@ impl Pod {
     pub(super) async fn turn_over(&mut self, context: Context) -> Result<(), ActorProcessingErr> {
         self.worker = None;
         self.context = Some(context);
+        let wanted = self.wanted.take();
         let Some(outcome) = self.view.status.outcome else { return Ok(()) };
         self.tell_hooks(Subject::TurnEnded { outcome, reason: self.view.status.reason.clone() });
         match outcome {
+            TurnOutcome::Yielded if wanted.is_some() => {
+                let drafts = wanted.map(|ending| decide::end_yielded(&self.view, &ending));
+                self.write(drafts.unwrap_or_default()).await
+            }
+            // It had finished before it heard that it should pause.
+            TurnOutcome::Finished if wanted.as_ref().is_some_and(|w| w.outcome == TurnOutcome::Paused) => {
+                let reason = wanted.map(|ending| ending.reason).unwrap_or_default();
+                self.write(decide::pause_idle(&self.view, &reason)).await
+            }
+            TurnOutcome::Finished if self.stopping.is_some() => Ok(()),
             TurnOutcome::Yielded => self.begin_compaction(self.view.status.reason.clone()).await,
             TurnOutcome::Finished => self.compact_if_due().await,
             TurnOutcome::Failed

@@ -40,6 +40,8 @@ pub(crate) struct Turn {
     pub(crate) asking: BTreeSet<CallId>,
     /// Hooks are being asked about the next request.
     pub(crate) composing: bool,
+    /// Hooks are being asked about so many things that have happened.
+    pub(crate) telling: u32,
     /// The turn is to end as soon as nothing is under way.
     pub(crate) stop: Option<Ending>,
 }
@@ -108,7 +110,11 @@ pub(crate) fn next(turn: &Turn) -> Step {
     if let Some(ending) = limit::limit(turn) {
         return Step::End(ending);
     }
-    if turn.obligations.request_due { Step::Compose } else { Step::End(natural_end(turn)) }
+    if turn.obligations.request_due {
+        return Step::Compose;
+    }
+    // What hooks say of the last reply is part of the turn.
+    if turn.telling > 0 { Step::Wait } else { Step::End(natural_end(turn)) }
 }
 
 /// A turn that is stopped answers the calls that have not begun, and waits for those that run.
@@ -322,7 +328,7 @@ pub(crate) fn unstarted(call: CallId, outcome: CallOutcome, summary: &str) -> Dr
     end(call, outcome, summary)
 }
 
-fn unknown(call: CallId) -> Draft {
+pub(crate) fn unknown(call: CallId) -> Draft {
     let summary = "The outcome is unknown: podwork ended while the call ran. Side effects may have happened; check \
                    before you do it again.";
     end(call, CallOutcome::Unknown, summary)

@@ -1,5 +1,5 @@
 //! What a worker does: it asks hooks, sends requests and runs tools, each in a task that reports
-//! back. Nothing here decides.
+//! back. What follows from what is said by the rules in `decide.rs`.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::hook::{Subject, Summary, Verdict, preview};
 use crate::hook_broker::Round;
 use crate::interceptor::{Interception, RequestCopy};
-use crate::limits::{DELTAS_MAX, TOOL_WIND_UP_MAX};
+use crate::limits::{DELTAS_MAX, TOOL_CALL_SECONDS_MAX, TOOL_SECONDS_MAX, TOOL_WIND_UP_MAX};
 use crate::permit::permit;
 use crate::provider::{Ask, Failure};
 use crate::tool::{Scene, ToolOutput};
@@ -45,6 +45,7 @@ impl Worker {
             Fact::CallAsked { call, round } => self.call_asked(call, round),
             Fact::RequestAsked(round) => self.request_asked(round),
             Fact::AfterwardsAsked(round) => {
+                self.turn.telling = self.turn.telling.saturating_sub(1);
                 if let Some(ending) = ending(&round.verdict) {
                     self.stop(ending);
                 }
@@ -78,8 +79,10 @@ impl Worker {
     }
 
     /// Those who watch are told; an answer other than continue ends the turn.
-    fn tell(&self, subject: Subject) {
-        let _is_asked = self.ask(subject, Fact::AfterwardsAsked);
+    fn tell(&mut self, subject: Subject) {
+        if self.ask(subject, Fact::AfterwardsAsked) {
+            self.turn.telling += 1;
+        }
     }
 
     /// Asks hooks, if there is anybody to ask at this point.
@@ -268,6 +271,12 @@ impl Worker {
 
     /// Runs calls again whose start is in the log already. A note of it is written down first.
     pub(super) fn rerun(&mut self, calls: Vec<Call>) {
+        let (calls, gone): (Vec<_>, Vec<_>) =
+            calls.into_iter().partition(|call| self.house.toolbox.find(&call.tool).is_some());
+        if !gone.is_empty() {
+            let ends = gone.iter().map(|call| decide::unknown(call.call)).collect();
+            return self.record(ends, Vec::new(), Deed::Nothing);
+        }
         let note = "run again after a restart: its end was not seen, and it does no harm twice";
         let progress = calls.iter().map(|call| {
             events::event::tool::CallProgressed { call: call.call, note: note.to_owned() }.into()
@@ -283,11 +292,12 @@ impl Worker {
         let scene = Scene {
             pod: self.id,
             directory: spec.directory.clone().into(),
-            seconds: spec.limits.tool_seconds,
+            seconds: spec.limits.tool_seconds.min(TOOL_SECONDS_MAX),
             output_bytes: spec.limits.tool_output_bytes,
             cancel: self.cancel.child_token(),
         };
         let (id, cancel, myself) = (call.call, self.cancel.clone(), self.myself.clone());
+        let deadline = Duration::from_secs(scene.seconds.max(TOOL_CALL_SECONDS_MAX)) + TOOL_WIND_UP_MAX * 2;
         let permitted = permit(call, receipt);
         self.tasks.spawn(async move {
             let began = Instant::now();
@@ -298,6 +308,7 @@ impl Worker {
             };
             let output = tokio::select! {
                 output = &mut running => output,
+                () = tokio::time::sleep(deadline) => out_of_time(deadline),
                 () = overdue => interrupted(),
             };
             let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -334,6 +345,14 @@ fn ending(verdict: &Verdict) -> Option<Ending> {
         Verdict::Skip(reason) | Verdict::Abort(reason) => Some(Ending::new(TurnOutcome::Aborted, reason)),
         Verdict::Pause(reason) => Some(Ending::new(TurnOutcome::Paused, reason)),
     }
+}
+
+/// A tool that did not keep to its own time is given up by the house.
+fn out_of_time(deadline: Duration) -> ToolOutput {
+    ToolOutput::failed(format!(
+        "The tool did not end within {} seconds and was given up.",
+        deadline.as_secs()
+    ))
 }
 
 fn interrupted() -> ToolOutput {

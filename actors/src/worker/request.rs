@@ -87,7 +87,9 @@ impl Composer {
     /// Tokens of the context: what the provider counted last, and an estimate of what came after.
     pub(crate) fn occupancy_tokens(&self) -> u64 {
         match self.measured {
-            Some(measured) => measured.tokens + self.estimated_tokens.saturating_sub(measured.estimated_then),
+            Some(measured) => {
+                measured.tokens.saturating_add(self.estimated_tokens.saturating_sub(measured.estimated_then))
+            }
             None => self.estimated_tokens,
         }
     }

@@ -112,7 +112,9 @@ impl Context {
         self.compaction.as_ref().map_or(0, |compaction| compaction.kept_from)
     }
 
-    fn head(&self) -> Vec<Arc<Item>> {
+    /// What stands in front of the items that are sent word for word: the summary of what was
+    /// before, and the user's words that it carries along.
+    pub fn head(&self) -> Vec<Arc<Item>> {
         let Some(compaction) = &self.compaction else { return Vec::new() };
         let items = std::iter::once(&compaction.summary).chain(&compaction.carried);
         items.filter(|item| is_sayable(item)).cloned().collect()
@@ -224,7 +226,6 @@ impl Projection for Context {
         let before = self.history.items().len();
         let was_awaited = self.history.is_reply_awaited();
         self.history.apply(envelope);
-        #[expect(clippy::wildcard_enum_match_arm, reason = "the history above has looked at every kind")]
         match envelope.event() {
             Event::Pruned(pruned) => self.prune(pruned),
             Event::CompactionFinished(finished) => self.compact(envelope.seq(), finished),
@@ -240,7 +241,31 @@ impl Projection for Context {
                 }
                 self.model = Some(changed.spec.model.clone());
             }
-            _ => {}
+            Event::PodForked(_)
+            | Event::PodStopped(_)
+            | Event::InputReceived(_)
+            | Event::Notified(_)
+            | Event::TurnStarted(_)
+            | Event::TurnEnded(_)
+            | Event::Paused(_)
+            | Event::Resumed(_)
+            | Event::ReplyReceived(_)
+            | Event::ReplyFailed(_)
+            | Event::CallStarted(_)
+            | Event::CallProgressed(_)
+            | Event::CallEnded(_)
+            | Event::PermissionAsked(_)
+            | Event::PermissionAnswered(_)
+            | Event::HookAnswered(_)
+            | Event::HookFailed(_)
+            | Event::CompactionStarted(_)
+            | Event::CompactionFailed(_)
+            | Event::CompactionSkipped(_)
+            | Event::ChildSpawned(_)
+            | Event::ChildEnded(_)
+            | Event::MessageSent(_)
+            | Event::LimitReached(_)
+            | Event::RecordImported(_) => {}
         }
     }
 }

@@ -58,12 +58,18 @@ impl Obligations {
     pub fn are_settled(&self) -> bool {
         self.request.is_none() && self.calls.is_empty()
     }
+
+    /// A prepared request that has no reply would not be the same any more: another one is due.
+    fn forget_request(&mut self) {
+        if self.request.take().is_some() {
+            self.request_due = true;
+        }
+    }
 }
 
 impl Projection for Obligations {
     fn apply(&mut self, envelope: &Envelope) {
         let seq = envelope.seq();
-        #[expect(clippy::wildcard_enum_match_arm, reason = "only what is owed or paid counts")]
         match envelope.event() {
             Event::InputReceived(_) | Event::Notified(_) => {
                 self.unread.push(seq);
@@ -105,6 +111,7 @@ impl Projection for Obligations {
             }
             // Who resumes has seen the reason and means another try.
             Event::Resumed(_) => self.cut_replies_in_a_row = 0,
+            Event::SpecChanged(_) => self.forget_request(),
             // Resuming the turn prepares a new request, with what has come meanwhile.
             Event::TurnEnded(_) => self.request = None,
             Event::PermissionAsked(asked) => {
@@ -120,10 +127,24 @@ impl Projection for Obligations {
                 self.children.remove(&ended.child);
             }
             Event::CompactionStarted(_) => self.compaction = Some(seq),
-            Event::CompactionFinished(_) | Event::CompactionFailed(_) => self.compaction = None,
+            Event::CompactionFinished(_) => {
+                self.compaction = None;
+                self.forget_request();
+            }
+            Event::CompactionFailed(_) => self.compaction = None,
             // What a fork shares of children stays with the pod that spawned them.
             Event::PodForked(_) => self.children.clear(),
-            _ => {}
+            Event::PodOpened(_)
+            | Event::PodStopped(_)
+            | Event::Paused(_)
+            | Event::CallProgressed(_)
+            | Event::HookAnswered(_)
+            | Event::HookFailed(_)
+            | Event::Pruned(_)
+            | Event::CompactionSkipped(_)
+            | Event::MessageSent(_)
+            | Event::LimitReached(_)
+            | Event::RecordImported(_) => {}
         }
     }
 }

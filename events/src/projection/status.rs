@@ -94,7 +94,6 @@ impl Projection for Status {
     fn apply(&mut self, envelope: &Envelope) {
         self.head = envelope.seq();
         self.at = envelope.at();
-        #[expect(clippy::wildcard_enum_match_arm, reason = "only what moves a pod counts")]
         match envelope.event() {
             Event::PodOpened(opened) => {
                 self.spec = Some(opened.spec.clone());
@@ -131,7 +130,13 @@ impl Projection for Status {
                     self.outcome = Some(TurnOutcome::Paused);
                 }
             }
-            Event::Resumed(_) if self.state == State::Paused => self.state = State::Idle,
+            Event::Resumed(_) => {
+                // A person has looked at what the turn came to: its requests count anew.
+                self.requests_in_turn = 0;
+                if self.state == State::Paused {
+                    self.state = State::Idle;
+                }
+            }
             Event::RequestPrepared(prepared) => {
                 self.request = prepared.request;
                 self.requests_in_turn += 1;
@@ -142,7 +147,26 @@ impl Projection for Status {
                     self.text = words;
                 }
             }
-            _ => {}
+            Event::InputReceived(_)
+            | Event::Notified(_)
+            | Event::ReplyFailed(_)
+            | Event::CallStarted(_)
+            | Event::CallProgressed(_)
+            | Event::CallEnded(_)
+            | Event::PermissionAsked(_)
+            | Event::PermissionAnswered(_)
+            | Event::HookAnswered(_)
+            | Event::HookFailed(_)
+            | Event::Pruned(_)
+            | Event::CompactionStarted(_)
+            | Event::CompactionFinished(_)
+            | Event::CompactionFailed(_)
+            | Event::CompactionSkipped(_)
+            | Event::ChildSpawned(_)
+            | Event::ChildEnded(_)
+            | Event::MessageSent(_)
+            | Event::LimitReached(_)
+            | Event::RecordImported(_) => {}
         }
     }
 }

@@ -69,7 +69,6 @@ pub fn cost_usd(usage: &Usage, prices: &Prices) -> f64 {
 
 impl Projection for UsageTotals {
     fn apply(&mut self, envelope: &Envelope) {
-        #[expect(clippy::wildcard_enum_match_arm, reason = "only what costs something counts")]
         match envelope.event() {
             Event::PodOpened(opened) => self.prices = opened.spec.prices,
             Event::SpecChanged(changed) => self.prices = changed.spec.prices,
@@ -85,7 +84,29 @@ impl Projection for UsageTotals {
                     self.add(usage);
                 }
             }
-            _ => {}
+            Event::PodForked(_)
+            | Event::PodStopped(_)
+            | Event::InputReceived(_)
+            | Event::Notified(_)
+            | Event::TurnStarted(_)
+            | Event::TurnEnded(_)
+            | Event::Paused(_)
+            | Event::Resumed(_)
+            | Event::CallStarted(_)
+            | Event::CallProgressed(_)
+            | Event::PermissionAsked(_)
+            | Event::PermissionAnswered(_)
+            | Event::HookAnswered(_)
+            | Event::HookFailed(_)
+            | Event::Pruned(_)
+            | Event::CompactionStarted(_)
+            | Event::CompactionFailed(_)
+            | Event::CompactionSkipped(_)
+            | Event::ChildSpawned(_)
+            | Event::ChildEnded(_)
+            | Event::MessageSent(_)
+            | Event::LimitReached(_)
+            | Event::RecordImported(_) => {}
         }
     }
 }
