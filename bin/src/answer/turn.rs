@@ -67,6 +67,11 @@ pub(super) async fn resume(
         let Some(prompt) = prompt else {
             return Err(Problem::usage("a turn of this pod is running; `podwork log --follow` shows it"));
         };
+        if *patch != SpecPatch::default() {
+            return Err(Problem::usage(
+                "a turn of this pod is running: its model, tools and limits change between turns",
+            ));
+        }
         return submit(office, line, wanted, Words::User(prompt)).await;
     }
     let before = status(&*log, named.id)?;
@@ -77,7 +82,9 @@ pub(super) async fn resume(
     let _attending = office.attend(named.id);
     let (pod, head) = open(office, named.id).await?;
     let mut watch = Watch::new(office, &pod, head.next());
-    let redirected = before.outcome == Some(TurnOutcome::Cancelled) && before.state == State::Idle;
+    // Flags change the turn that is gone on with, so with flags it is gone on with.
+    let redirected =
+        before.outcome == Some(TurnOutcome::Cancelled) && before.state == State::Idle && spec.is_none();
     if !(redirected && prompt.is_some()) {
         pod.resume(spec).await?;
         let turn = watch.until_rest(office, line, &named).await?;

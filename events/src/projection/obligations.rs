@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::event::model::{EndReason, Part, RequestPrepared};
+use crate::event::model::{EndReason, Part, ReplyReceived, RequestPrepared};
 use crate::item::Call;
 use crate::projection::Projection;
 use crate::{CallId, Envelope, Event, PodId, Seq};
@@ -59,6 +59,17 @@ impl Obligations {
         self.request.is_none() && self.calls.is_empty()
     }
 
+    fn reply(&mut self, seq: Seq, reply: &ReplyReceived) {
+        self.request = None;
+        self.reply_end = Some(reply.end);
+        self.calls.clear();
+        self.calls.extend(reply.parts.iter().filter_map(|part| owed(part, seq)));
+        let broken = reply.parts.iter().any(|part| matches!(part, Part::BrokenCall { .. }));
+        let cut = (reply.end == EndReason::Length && !self.calls.is_empty()) || broken;
+        self.request_due |= broken;
+        self.cut_replies_in_a_row = if cut { self.cut_replies_in_a_row + 1 } else { 0 };
+    }
+
     /// A prepared request that has no reply would not be the same any more: another one is due.
     fn forget_request(&mut self) {
         if self.request.take().is_some() {
@@ -89,16 +100,7 @@ impl Projection for Obligations {
                     request.failed_attempts = failed.attempt;
                 }
             }
-            Event::ReplyReceived(reply) => {
-                self.request = None;
-                self.reply_end = Some(reply.end);
-                self.calls.clear();
-                self.calls.extend(reply.parts.iter().filter_map(|part| owed(part, seq)));
-                let broken = reply.parts.iter().any(|part| matches!(part, Part::BrokenCall { .. }));
-                let cut = (reply.end == EndReason::Length && !self.calls.is_empty()) || broken;
-                self.request_due |= broken;
-                self.cut_replies_in_a_row = if cut { self.cut_replies_in_a_row + 1 } else { 0 };
-            }
+            Event::ReplyReceived(reply) => self.reply(seq, reply),
             Event::CallStarted(started) => {
                 if let Some(debt) = self.calls.get_mut(&started.call) {
                     debt.started = Some(seq);

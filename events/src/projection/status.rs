@@ -71,6 +71,18 @@ impl Status {
         self.outcome.is_some_and(TurnOutcome::is_resumable)
     }
 
+    fn begin_turn(&mut self, turn: TurnNumber) {
+        if self.turn != turn {
+            self.requests_in_turn = 0;
+            self.text.clear();
+        }
+        self.state = State::Running;
+        self.turn = turn;
+        self.outcome = None;
+        self.turn_ended = None;
+        self.reason.clear();
+    }
+
     fn end_turn(&mut self, seq: Seq, outcome: TurnOutcome, reason: &str) {
         self.turn_ended = Some(seq);
         self.outcome = Some(outcome);
@@ -110,17 +122,7 @@ impl Projection for Status {
                 self.state = State::Stopped;
                 self.reason.clone_from(&stopped.reason);
             }
-            Event::TurnStarted(started) => {
-                if self.turn != started.turn {
-                    self.requests_in_turn = 0;
-                    self.text.clear();
-                }
-                self.state = State::Running;
-                self.turn = started.turn;
-                self.outcome = None;
-                self.turn_ended = None;
-                self.reason.clear();
-            }
+            Event::TurnStarted(started) => self.begin_turn(started.turn),
             Event::TurnEnded(ended) => self.end_turn(envelope.seq(), ended.outcome, &ended.reason),
             Event::Paused(paused) => {
                 self.state = State::Paused;
