@@ -145,7 +145,8 @@ async fn a_hook_that_calls_its_own_pod_back_stops_nothing() {
     let pauses: Meddling = |pod| async move { drop(pod.pause("the hook says so").await) }.boxed();
     let cases = [
         (HookPoint::BeforeRequest, says, TurnOutcome::Finished),
-        (HookPoint::AfterReply, says, TurnOutcome::Finished),
+        // Each reply brings another word to answer: the limit of requests ends that.
+        (HookPoint::AfterReply, says, TurnOutcome::Paused),
         (HookPoint::BeforeCall, waits, TurnOutcome::Finished),
         (HookPoint::BeforeCall, cancels, TurnOutcome::Cancelled),
         (HookPoint::AfterCall, cancels, TurnOutcome::Cancelled),
@@ -157,7 +158,9 @@ async fn a_hook_that_calls_its_own_pod_back_stops_nothing() {
         let server = StrictServer::start();
         let workshop = Workshop::start_with(server, Toolbox::standard(), |builder| builder.hook(hook)).await;
         workshop.server.enqueue_all([Answer::call("list_files", &json!({})), Answer::text("done")]);
-        let pod = workshop.open().await;
+        let mut spec = workshop.spec();
+        spec.limits.requests_per_turn = 5;
+        let pod = workshop.open_as(spec).await;
         handle.set(pod.clone()).ok().unwrap();
         let rest = pod.run("go").await.unwrap();
         assert_eq!(rest.outcome, Some(expected), "case {place}: {}", rest.reason);
