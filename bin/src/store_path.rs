@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn the_flag_comes_before_the_variable_and_the_variable_before_the_data_directory() {
-        let mut environment = Environment { working_directory: "/work".into(), ..Environment::default() };
+        let mut environment = Environment { working_directory: "/somewhere".into(), ..Environment::default() };
         assert_eq!(store_path(None, &environment).expect_err("nowhere").exit.code(), 2);
         environment.data_directory = Some("/data".into());
         let path = |flag: Option<&str>, environment: &Environment| {
@@ -40,7 +40,7 @@ mod tests {
         assert_eq!(path(None, &environment), PathBuf::from("/data/podwork/store.redb"));
         environment.store = Some("/variable".into());
         assert_eq!(path(None, &environment), PathBuf::from("/variable"));
-        assert_eq!(path(Some("flag"), &environment), PathBuf::from("/work/flag"));
+        assert_eq!(path(Some("flag"), &environment), PathBuf::from("/somewhere/flag"));
         assert!(store_path(Some(PathBuf::new()), &environment).is_err());
     }
 }
