@@ -31,7 +31,8 @@ mod tests {
 
     #[test]
     fn the_flag_comes_before_the_variable_and_the_variable_before_the_data_directory() {
-        let mut environment = Environment { working_directory: "/somewhere".into(), ..Environment::default() };
+        let mut environment =
+            Environment { working_directory: "/somewhere".into(), ..Environment::default() };
         assert_eq!(store_path(None, &environment).expect_err("nowhere").exit.code(), 2);
         environment.data_directory = Some("/data".into());
         let path = |flag: Option<&str>, environment: &Environment| {
